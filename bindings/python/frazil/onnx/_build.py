@@ -257,9 +257,9 @@ class Builder:
         except UnicodeDecodeError:
             raise ValueError(f"[onnx] {where}: attribute {a.name!r} holds no UTF-8.") from None
         if a.type == kinds.TENSOR:
-            return self.array(a.t)
+            return Host(self.array(a.t))
         if a.type == kinds.SPARSE_TENSOR:
-            return self.array(a.sparse_tensor)
+            return Host(self.array(a.sparse_tensor))
         if a.type == kinds.GRAPH:
             return self.graph(a.g, scope, scope.opsets)
         if a.type in (kinds.INTS, kinds.FLOATS):

@@ -84,13 +84,13 @@ class Model(Module):
             raise TypeError(
                 f"[onnx] the model takes {len(names)} inputs, {', '.join(names)}: got {len(args)}."
             )
-        values: dict[int, Any] = dict(self._constants)
+        values: dict[int, Any] = {}
         own = self.__dict__
         for place, name in self._weights:
             values[place] = own[name]
         for i, place in enumerate(self._body.inputs):
             values[place] = self._taken(i, args[i])
-        outputs = self._body.run(values, Run(self._device))
+        outputs = self._body.run(values, Run(self._device), self._constants)
         results = tuple([_given(v) for v in outputs])
         return results[0] if len(results) == 1 else results
 
@@ -130,7 +130,9 @@ class Model(Module):
             return value
         wanted = DTYPES.get(kind.tensor_type.elem_type, "float32")
         if isinstance(value, (bool, int)) and wanted in NAMES:
-            return Host(np.asarray(value, dtype=_numpy(wanted)))
+            if wanted[0] in "biu" and wanted != "bfloat16":
+                return Host.number(value, wanted)
+            value = np.asarray(value, dtype=_numpy(wanted))
         if isinstance(value, (str, float, list, tuple)):
             value = np.asarray(value, dtype=_numpy(wanted))
         if not isinstance(value, np.ndarray) and not isinstance(value, np.generic):
@@ -172,8 +174,7 @@ def _check(name: str, kind: Any, value: Tensor) -> None:
 def _given(value: Any) -> Any:
     """A value as users get it."""
     if isinstance(value, Host):
-        array = value.array
-        return to_tensor(array, None) if array.dtype.name in NAMES else array
+        return value.tensor(None) if value.dtype in NAMES else value.array
     if isinstance(value, list):
         return [_given(v) for v in value]
     return value

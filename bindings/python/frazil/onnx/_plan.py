@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from frazil._frazil import Tensor
 from frazil._grad import no_grad
 from frazil.onnx._table import HOST, RAW, Conversion
-from frazil.onnx._values import Host, array_of
+from frazil.onnx._values import Host, array_of, known_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -71,7 +71,7 @@ class Node:
         if isinstance(value, list):
             return value
         if kind == HOST:
-            return array_of(value)
+            return known_of(value)
         return value.tensor(self.device) if isinstance(value, Host) else value
 
     def run(self, values: dict[int, Any], run: Run, static: bool) -> None:
@@ -92,7 +92,7 @@ def wrap(result: Any, static: bool = False) -> Any:
     if isinstance(result, (Tensor, list)) or result is None:
         return result
     if isinstance(result, Host):
-        return result if result.static == static else Host(result.array, static)
+        return result if result.static == static else result.again(static)
     return Host(result, static)
 
 
@@ -123,7 +123,7 @@ def _signature(value: Any) -> Any:
     if isinstance(value, Tensor):
         return value.shape, value.dtype.name
     if isinstance(value, Host):
-        return value.key if value.static else (value.array.dtype.name, value.array.shape)
+        return value.key if value.static else (value.dtype, value.shape)
     if isinstance(value, list):
         return tuple(_signature(v) for v in value)
     return None
@@ -149,12 +149,15 @@ class Body:
             for body in node.bodies.values():
                 body.fix(fixed)
 
-    def run(self, values: dict[int, Any], run: Run) -> tuple[Any, ...]:
-        """The outputs, of inputs in their places."""
+    def run(
+        self, values: dict[int, Any], run: Run, constants: dict[int, Any] | None = None
+    ) -> tuple[Any, ...]:
+        """The outputs, of inputs in their places. `constants` are the model's, for its graph: a plan
+        has those that it needs."""
         key = tuple([_signature(values[p]) for p in self.depends])
         plan = self.plans.get(key)
         if plan is None:
-            plan = self._first(values, run)
+            plan = self._first(values, run, constants or {})
             while len(self.plans) >= PLANS:
                 del self.plans[next(iter(self.plans))]
             self.plans[key] = plan
@@ -175,8 +178,9 @@ class Body:
                     values[p] = None
         return tuple([values[p] for p in self.outputs])
 
-    def _first(self, values: dict[int, Any], run: Run) -> _Plan:
+    def _first(self, values: dict[int, Any], run: Run, constants: dict[int, Any]) -> _Plan:
         """Runs the nodes one by one and writes down the plan."""
+        values.update(constants)
         builder = _Builder(self, values, run)
         for place in self.depends:
             value = values[place]
@@ -185,7 +189,7 @@ class Body:
         before = run.reads
         builder.nodes(self.nodes)
         builder.plan.reads = run.reads > before
-        return builder.finished()
+        return builder.finished(constants)
 
 
 class _Builder:
@@ -284,7 +288,7 @@ class _Builder:
         self.plan.constants[own] = value
         return own
 
-    def finished(self) -> _Plan:
+    def finished(self, constants: dict[int, Any]) -> _Plan:
         """With what is folded as constants, and places given up after their last use."""
         plan = self.plan
         last: dict[int, int] = {}
@@ -300,6 +304,8 @@ class _Builder:
                 drops.setdefault(i, []).append(p)
         wanted = set(last) | set(self.body.outputs)
         plan.constants.update((p, self.values[p]) for p in self.folded if p in wanted)
+        plan.constants.update((p, c) for p, c in constants.items() if p in wanted)
+        plan.constants[NOTHING] = None
         plan.steps = [
             (s.fn, s.inputs, s.outputs, tuple(drops.get(i, ()))) for i, s in enumerate(self.steps)
         ]

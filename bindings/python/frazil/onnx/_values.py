@@ -14,7 +14,7 @@ import numpy as np
 from frazil import _frazil as _fz
 from frazil._frazil import Tensor
 
-__all__ = ["DTYPES", "Host", "array_of", "dtype_of", "host_dtype", "to_tensor"]
+__all__ = ["DTYPES", "Host", "Known", "array_of", "dtype_of", "host_dtype", "known_of", "to_tensor"]
 
 # onnx.TensorProto.DataType: number -> NumPy's or ml_dtypes' name.
 DTYPES = {
@@ -54,16 +54,103 @@ def dtype_of(number: int) -> str:
     return name if name in NAMES else ""
 
 
-class Host:
-    """An array of the host. `static`: it is the same at every call with these shapes."""
+@functools.cache
+def _numpy_dtype(name: str) -> np.dtype[Any]:
+    if name in NAMES and name != "bfloat16":
+        return np.dtype(name)
+    import ml_dtypes
 
-    __slots__ = ("_key", "_tensors", "array", "static")
+    return np.dtype(getattr(ml_dtypes, name))
+
+
+class Known:
+    """An array of the host as Python numbers, row by row: what conversions get for inputs that they
+    want on the host. It answers as an array does where they ask, and makes one for whoever needs
+    it; traced calls, which follow what is read, do not meet NumPy in here."""
+
+    __slots__ = ("dtype", "flat", "shape")
+
+    def __init__(self, flat: tuple[Any, ...], shape: tuple[int, ...], dtype: str) -> None:
+        self.flat, self.shape, self.dtype = flat, shape, dtype
+
+    @property
+    def size(self) -> int:
+        return len(self.flat)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    def __len__(self) -> int:
+        return len(self.flat)
+
+    def __iter__(self) -> Any:
+        return iter(self.flat)
+
+    def __int__(self) -> int:
+        return int(self.flat[0])
+
+    def __float__(self) -> float:
+        return float(self.flat[0])
+
+    def any(self) -> bool:
+        return any(self.flat)
+
+    def array(self) -> np.ndarray[Any, Any]:
+        if self.dtype == "str":
+            array = np.empty(len(self.flat), dtype=object)
+            array[:] = self.flat
+            return array.reshape(self.shape)
+        return np.asarray(self.flat, dtype=_numpy_dtype(self.dtype)).reshape(self.shape)
+
+
+class Host:
+    """Content of an array of the host. `static`: it is the same at every call with these shapes."""
+
+    __slots__ = ("_tensors", "data", "dtype", "shape", "static")
+
+    data: Any  # bytes as Latin-1 text, which traced calls compare; of strings a tuple
 
     def __init__(self, array: Any, static: bool = True) -> None:
-        self.array = np.asarray(array)
         self.static = static
-        self._key: Any = None
         self._tensors: dict[str | None, Tensor] = {}
+        array = np.asarray(array)
+        self.shape: tuple[int, ...] = tuple(array.shape)
+        if array.dtype.kind in "OU":
+            self.dtype, self.data = "str", tuple(array.ravel().tolist())
+        else:
+            self.dtype, self.data = array.dtype.name, array.tobytes().decode("latin-1")
+
+    @classmethod
+    def number(cls, value: Any, dtype: str) -> Host:
+        """Of an integer or bool, without NumPy."""
+        made = cls.__new__(cls)
+        size = 1 if dtype == "bool" else int(dtype.lstrip("uint")) // 8
+        made.data = int(value).to_bytes(size, "little", signed=dtype[0] == "i").decode("latin-1")
+        made.dtype, made.shape, made.static, made._tensors = dtype, (), True, {}
+        return made
+
+    def again(self, static: bool) -> Host:
+        """The same content."""
+        made = Host.__new__(Host)
+        made.data, made.dtype, made.shape = self.data, self.dtype, self.shape
+        made.static, made._tensors = static, self._tensors
+        return made
+
+    @property
+    def array(self) -> np.ndarray[Any, Any]:
+        if self.dtype == "str":
+            array = np.empty(len(self.data), dtype=object)
+            array[:] = self.data
+            return array.reshape(self.shape)
+        return np.frombuffer(self.data.encode("latin-1"), _numpy_dtype(self.dtype)).reshape(self.shape)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray[Any, Any]:
+        return self.array if dtype is None else self.array.astype(dtype)
+
+    def known(self) -> Known:
+        """It as Python numbers."""
+        return Known(tuple(self.array.ravel().tolist()), self.shape, self.dtype)
 
     def tensor(self, device: str | None) -> Tensor:
         """It as a tensor, made once."""
@@ -75,11 +162,7 @@ class Host:
     @property
     def key(self) -> Any:
         """What two of the same content have in common."""
-        if self._key is None:
-            a = self.array
-            content = tuple(a.ravel().tolist()) if a.dtype == object else a.tobytes()
-            self._key = (a.dtype.name, a.shape, content)
-        return self._key
+        return self.dtype, self.shape, self.data
 
 
 def to_tensor(array: Any, device: str | None) -> Tensor:
@@ -100,6 +183,8 @@ def array_of(value: Any) -> np.ndarray[Any, Any]:
     """The array of a value; reads a tensor."""
     if isinstance(value, Host):
         return value.array
+    if isinstance(value, Known):
+        return value.array()
     if isinstance(value, Tensor):
         if value.dtype.name == "bfloat16":
             import ml_dtypes
@@ -107,3 +192,8 @@ def array_of(value: Any) -> np.ndarray[Any, Any]:
             return np.asarray(value.astype("float32")).astype(ml_dtypes.bfloat16)
         return np.asarray(value.detach())
     return np.asarray(value)
+
+
+def known_of(value: Any) -> Known:
+    """A value as Python numbers; reads a tensor."""
+    return value.known() if isinstance(value, Host) else Host(array_of(value)).known()

@@ -78,14 +78,14 @@ def cast(x: Any, *, to: int, saturate: int = 1, round_mode: str = "up") -> Any:
 @converts("CastLike", 15, raw="x like")
 def cast_like(x: Any, like: Any, *, saturate: int = 1, round_mode: str = "up") -> Any:
     if not isinstance(like, Host):
-        if isinstance(x, Host) and x.array.dtype.name not in DTYPES.values():
+        if isinstance(x, Host) and x.dtype not in DTYPES.values():
             x = Host(cast_array(x.array, number_of(like.dtype.name)))
         return (
             cast_value(x, number_of(like.dtype.name))
             if isinstance(x, Host)
             else x.astype(like.dtype)
         )
-    return cast_value(x, number_of(like.array.dtype.name), saturate, round_mode)
+    return cast_value(x, number_of(like.dtype), saturate, round_mode)
 
 
 def number_of(name: str) -> int:

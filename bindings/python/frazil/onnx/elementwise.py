@@ -68,7 +68,7 @@ def equal_along_axis(a: Any, b: Any, *, axis: int | None = None, broadcast: int 
 
 @converts("Equal", 7, raw="a b")
 def equal(a: Any, b: Any, *, node: Any) -> Any:
-    if isinstance(a, Host) and a.array.dtype.kind == "O":
+    if isinstance(a, Host) and a.dtype == "str":
         return a.array == b.array
     return node.deliver(a, 0) == node.deliver(b, 0)
 

@@ -113,7 +113,7 @@ def _roi_align(
     """Means or maxima of samples in each cell of a grid over regions (He et al. 2017)."""
     results = []
     offset = 0.5 if half_pixel else 0.0
-    for roi, batch in zip(np.asarray(rois, np.float64), ints(batches), strict=True):
+    for roi, batch in zip(np.asarray(rois.array(), np.float64), ints(batches), strict=True):
         left, top, right, bottom = (float(v) * scale - offset for v in roi)
         wide, tall = right - left, bottom - top
         if not half_pixel:
@@ -179,15 +179,16 @@ def non_max_suppression(
     center_point_box: int = 0,
 ) -> Any:  # fmt: skip
     """The best boxes of each class, without those that overlap a better one too much."""
-    limit = 0 if most is None else int(most.reshape(-1)[0])
-    threshold = 0.0 if iou is None else float(iou.reshape(-1)[0])
+    limit = 0 if most is None else int(most)
+    threshold = 0.0 if iou is None else float(iou)
+    boxes, scores = boxes.array(), scores.array()
     chosen = []
     for batch, classes in enumerate(scores):
         corners = _corners(np.asarray(boxes[batch], np.float64), center_point_box)
         for c, score in enumerate(classes):
             order = np.argsort(-score, kind="stable")
             if least is not None:
-                order = order[score[order] > least.reshape(-1)[0]]
+                order = order[score[order] > float(least)]
             kept = 0
             while order.size and kept < limit:
                 best, order = order[0], order[1:]
@@ -206,7 +207,7 @@ def image_decoder(stream: Any, *, pixel_format: str = "RGB") -> Any:
         from PIL import Image
     except ImportError as error:
         raise ImportError("[onnx] ImageDecoder needs Pillow: pip install pillow.") from error
-    image = Image.open(io.BytesIO(stream.tobytes()))
+    image = Image.open(io.BytesIO(bytes(stream.flat)))
     if pixel_format == "Grayscale":
         return np.asarray(image.convert("L"))[:, :, None]
     pixels = np.asarray(image.convert("RGB"))

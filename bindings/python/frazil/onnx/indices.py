@@ -22,10 +22,10 @@ def wrapped(indices: Any, n: int) -> Any:
 def gather(x: Any, indices: Any, *, axis: int = 0, node: Any) -> Any:
     if isinstance(x, Host) and isinstance(indices, Host):
         return np.take(x.array, indices.array.astype(np.int64), axis=axis)
-    if isinstance(x, Host) and x.array.dtype == object:
+    if isinstance(x, Host) and x.dtype == "str":
         return np.take(x.array, array_of(indices), axis=axis)
     x = node.deliver(x, 0)
-    if isinstance(indices, Host) and indices.array.ndim == 0:  # one element: a view
+    if isinstance(indices, Host) and indices.shape == ():  # one element: a view
         i = int(indices.array)
         return x[(slice(None),) * (axis % x.ndim) + (i,)]
     return fz.take(x, node.deliver(indices, 0), axis=axis)
@@ -132,7 +132,7 @@ def tensor_scatter(
 
 @converts("OneHot", 9, host="depth")
 def one_hot(indices: Any, depth: Any, values: Any, *, axis: int = -1) -> Any:
-    n = int(depth.reshape(-1)[0])
+    n = int(depth)
     axis = axis + indices.ndim + 1 if axis < 0 else axis
     shape = [1] * (indices.ndim + 1)
     shape[axis] = n
@@ -152,5 +152,5 @@ def non_zero(x: Any) -> Any:
 def compress(x: Any, condition: Any, *, axis: int | None = None) -> Any:
     if axis is None:
         x, axis = x.reshape((-1,)), 0
-    at = np.flatnonzero(condition)
-    return fz.take(x, fz.asarray(at), axis=axis)
+    at = [i for i, shown in enumerate(condition) if shown]
+    return fz.take(x, fz.asarray(at, dtype="int64"), axis=axis)

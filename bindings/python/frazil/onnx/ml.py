@@ -97,6 +97,7 @@ def feature_vectorizer(*parts: Any, inputdimensions: Any = None) -> Any:
 def one_hot_encoder(
     x: Any, *, cats_int64s: Any = None, cats_strings: Any = None, zeros: int = 1
 ) -> Any:
+    x = x.array()
     categories = np.asarray(cats_strings, object) if cats_strings else np.asarray(cats_int64s)
     hit = x[..., None] == categories
     if not zeros and not hit.any(axis=-1).all():
@@ -109,7 +110,7 @@ def _looked_up(x: Any, keys: Any, values: Any, default: Any) -> Any:
     nan = [v for k, v in zip(keys, values, strict=True) if isinstance(k, float) and math.isnan(k)]
     table = dict(zip(keys, values, strict=True))
     found = []
-    for v in x.reshape(-1).tolist():
+    for v in x:
         is_nan = isinstance(v, float) and math.isnan(v)
         found.append((nan[0] if nan else default) if is_nan else table.get(v, default))
     return found
@@ -120,7 +121,7 @@ def category_mapper(
     x: Any, *, cats_int64s: Any, cats_strings: Any, default_int64: int = -1,
     default_string: str = "_Unused",
 ) -> Any:  # fmt: skip
-    if x.dtype.kind in "OU":
+    if x.dtype == "str":
         found = _looked_up(x, cats_strings, cats_int64s, default_int64)
         return np.asarray(found, np.int64).reshape(x.shape)
     return strings(_looked_up(x, cats_int64s, cats_strings, default_string), x.shape)
@@ -130,7 +131,7 @@ def category_mapper(
 def label_encoder_classes(
     x: Any, *, classes_strings: Any, default_int64: int = -1, default_string: str = "_Unused"
 ) -> Any:
-    if x.dtype.kind in "OU":
+    if x.dtype == "str":
         table = list(range(len(classes_strings)))
         found = _looked_up(x, classes_strings, table, default_int64)
         return np.asarray(found, np.int64).reshape(x.shape)
@@ -146,12 +147,12 @@ def label_encoder(
     default_int64: int = -1, default_float: float = -0.0, default_tensor: Any = None,
 ) -> Any:  # fmt: skip
     if keys_tensor is not None:
-        keys = keys_tensor.reshape(-1).tolist()
+        keys = keys_tensor.array.reshape(-1).tolist()
     else:
         keys = keys_strings or keys_int64s or keys_floats
     if values_tensor is not None:
-        values, dtype = values_tensor.reshape(-1).tolist(), values_tensor.dtype
-        default = None if default_tensor is None else default_tensor.reshape(-1)[0]
+        values, dtype = values_tensor.array.reshape(-1).tolist(), values_tensor.array.dtype
+        default = None if default_tensor is None else default_tensor.array.reshape(-1)[0]
         if default is None:
             other = default_float if dtype.kind == "f" else default_int64
             default = default_string if dtype.kind == "O" else other
@@ -193,7 +194,7 @@ def cast_map(
 @converts("ZipMap", domain=ML, host="x")
 def zip_map(x: Any, *, classlabels_int64s: Any = None, classlabels_strings: Any = None) -> Any:
     labels = classlabels_strings or classlabels_int64s
-    rows = x.reshape((-1, len(labels)))
+    rows = x.array().reshape((-1, len(labels)))
     return [dict(zip(labels, row.tolist(), strict=True)) for row in rows]
 
 

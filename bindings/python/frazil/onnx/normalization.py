@@ -163,8 +163,8 @@ def dropout_old(x: Any, *, ratio: float = 0.5) -> Any:
 def dropout(
     x: Any, ratio: Any = None, training: Any = None, *, seed: int | None = None, node: Any
 ) -> Any:
-    share = 0.5 if ratio is None else float(np.asarray(ratio).reshape(-1)[0])
-    if training is None or not np.asarray(training).any() or share == 0.0:
+    share = 0.5 if ratio is None else float(ratio)
+    if training is None or not training.any() or share == 0.0:
         return (x, fz.ones_like(x, dtype="bool")) if node.wants(1) else x
     from frazil.onnx.random import uniform
 

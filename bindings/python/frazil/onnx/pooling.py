@@ -175,7 +175,7 @@ def max_roi_pool(x: Any, rois: Any, *, pooled_shape: Any, spatial_scale: float =
     """Maxima of the cells of a grid over each region (Girshick 2015)."""
     height, width = pooled_shape
     results = []
-    for roi in np.asarray(rois):
+    for roi in rois.array():
         left, top, right, bottom = (math.floor(v * spatial_scale + 0.5) for v in roi[1:])
         tall, wide = max(bottom - top + 1, 1) / height, max(right - left + 1, 1) / width
         image, cells = x[int(roi[0])], []

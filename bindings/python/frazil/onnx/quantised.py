@@ -19,7 +19,7 @@ _LIMITS = {
 
 
 def name_of(x: Any) -> str:
-    return str(x.array.dtype.name if isinstance(x, Host) else x.dtype.name)
+    return str(x.dtype if isinstance(x, Host) else x.dtype.name)
 
 
 def _floats(x: Any, device: str | None, dtype: str = "float32") -> Any:

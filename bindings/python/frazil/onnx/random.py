@@ -31,11 +31,8 @@ def _normal(shape: Any, seed: Any, dtype: str) -> Any:
 
 
 def _like(x: Any, dtype: int | None) -> tuple[Any, str]:
-    if isinstance(x, Host):
-        shape, own = x.array.shape, x.array.dtype.name
-    else:
-        shape, own = x.shape, x.dtype.name
-    return shape, own if dtype is None else dtype_of(dtype)
+    own = x.dtype if isinstance(x, Host) else x.dtype.name
+    return x.shape, own if dtype is None else dtype_of(dtype)
 
 
 def _drawn(fn: Any, shape: Any, seed: Any, dtype: str) -> Any:

@@ -160,7 +160,7 @@ def top_k_attribute(x: Any, *, k: int, axis: int = -1) -> Any:
 
 @converts("TopK", 10, host="k")
 def top_k(x: Any, k: Any, *, axis: int = -1, largest: int = 1, sorted: int = 1) -> Any:
-    return _top(x, int(k.reshape(-1)[0]), axis, bool(largest))
+    return _top(x, int(k), axis, bool(largest))
 
 
 @converts("Unique", 11, host="x")
@@ -168,7 +168,7 @@ def unique(x: Any, *, axis: int | None = None, sorted: int = 1) -> Any:
     import numpy as np
 
     values, first, inverse, counts = np.unique(
-        x, return_index=True, return_inverse=True, return_counts=True, axis=axis
+        x.array(), return_index=True, return_inverse=True, return_counts=True, axis=axis
     )
     inverse = inverse.reshape(-1)
     if not sorted:  # in the order in which they come

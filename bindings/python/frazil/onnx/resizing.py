@@ -115,7 +115,7 @@ def _resized(
 
 
 def _floats(x: Any) -> list[float]:
-    return [] if x is None else [float(v) for v in x.reshape(-1)]
+    return [] if x is None else [float(v) for v in x]
 
 
 @converts("Upsample", 7)

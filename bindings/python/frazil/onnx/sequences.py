@@ -13,7 +13,7 @@ from frazil.onnx.shapes import evenly, ints, pieces
 
 
 def _at(position: Any, n: int, last: int) -> int:
-    i = int(np.asarray(position).reshape(()))
+    i = int(position)
     if not -n <= i <= last:
         raise ValueError(f"[onnx] position {i} of a sequence of {n}.")
     return i + n if i < 0 else i
@@ -57,12 +57,8 @@ def sequence_erase(sequence: Any, position: Any = None) -> Any:
 def split_to_sequence(
     x: Any, split: Any = None, *, axis: int = 0, keepdims: int = 1, node: Any
 ) -> Any:
-    if isinstance(x, Host):  # strings, too
-        axis %= x.array.ndim
-        n = x.array.shape[axis]
-    else:
-        axis %= x.ndim
-        n = x.shape[axis]
+    axis %= len(x.shape)
+    n = x.shape[axis]
     if split is None:
         sizes = [1] * n
     elif split.ndim == 0:

@@ -9,16 +9,16 @@ import numpy as np
 
 import frazil as fz
 from frazil.onnx._table import converts
-from frazil.onnx._values import Host, array_of, dtype_of, host_dtype
+from frazil.onnx._values import Host, Known, array_of, dtype_of, host_dtype
 
 
 def ints(x: Any) -> list[int]:
     """The integers of an array of the host."""
-    return [int(v) for v in np.asarray(x).reshape(-1)]
+    return [int(v) for v in (x if isinstance(x, Known) else np.asarray(x).reshape(-1))]
 
 
 def _shape_of(x: Any) -> tuple[int, ...]:
-    return x.array.shape if isinstance(x, Host) else x.shape
+    return x.shape
 
 
 @converts("Shape", raw="x", shape_only=True)
@@ -49,7 +49,7 @@ def constant(
     value_strings: Any = None,
 ) -> Any:
     if value is not None or sparse_value is not None:
-        return Host(sparse_value if value is None else value)
+        return sparse_value if value is None else value
     if value_float is not None or value_floats is not None:
         return np.asarray(value_floats if value_float is None else value_float, np.float32)
     if value_int is not None or value_ints is not None:
@@ -59,7 +59,7 @@ def constant(
 
 @converts("ConstantOfShape", 9, host="shape")
 def constant_of_shape(shape: Any, *, value: Any = None) -> Any:
-    given = np.zeros(1, np.float32) if value is None else np.asarray(value)
+    given = np.zeros(1, np.float32) if value is None else value.array
     if given.dtype.name in ("float16", "float32", "float64") or given.dtype.kind in "biu":
         return fz.full(tuple(ints(shape)), given.reshape(-1)[0].item(), dtype=given.dtype.name)
     return np.full(ints(shape), given.reshape(-1)[0], dtype=given.dtype)
@@ -251,7 +251,7 @@ def pad_attributes(x: Any, *, pads: Any, mode: str = "constant", value: float = 
 def pad(
     x: Any, pads: Any, constant: Any = None, axes: Any = None, *, mode: str = "constant"
 ) -> Any:
-    value = 0 if constant is None or constant.size == 0 else constant.reshape(-1)[0].item()
+    value = 0 if constant is None or constant.size == 0 else constant.flat[0]
     return _padded(x, ints(pads), mode, value, None if axes is None else ints(axes))
 
 
@@ -271,8 +271,8 @@ def center_crop_pad(x: Any, shape: Any, *, axes: Any = None) -> Any:
 
 @converts("Range", 11, host="start limit delta")
 def range_(start: Any, limit: Any, delta: Any, *, stash_type: int = 1) -> Any:
-    dtype = start.dtype
-    first, last, step = (v.reshape(-1)[0] for v in (start, limit, delta))
+    dtype = start.array().dtype
+    first, last, step = (v.array().reshape(-1)[0] for v in (start, limit, delta))
     if dtype.name in ("float16", "bfloat16"):
         first, last, step = np.float32(first), np.float32(last), np.float32(step)
     count = max(math.ceil((last - first) / step), 0)
@@ -282,14 +282,14 @@ def range_(start: Any, limit: Any, delta: Any, *, stash_type: int = 1) -> Any:
 @converts("EyeLike", 9, raw="x", shape_only=True)
 def eye_like(x: Any, *, dtype: int | None = None, k: int = 0) -> Any:
     rows, columns = _shape_of(x)
-    own = x.array.dtype.name if isinstance(x, Host) else x.dtype.name
+    own = x.dtype if isinstance(x, Host) else x.dtype.name
     return fz.eye(rows, columns, k=k, dtype=own if dtype is None else dtype_of(dtype))
 
 
 @converts("Trilu", 14, host="k")
 def trilu(x: Any, k: Any = None, *, upper: int = 1) -> Any:
     part = fz.triu if upper else fz.tril
-    return part(x, k=0 if k is None else int(k.reshape(-1)[0]))
+    return part(x, k=0 if k is None else int(k))
 
 
 @converts("DepthToSpace")

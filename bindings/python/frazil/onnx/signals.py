@@ -34,7 +34,7 @@ def _dft(x: Any, length: int | None, axis: int, inverse: int, onesided: int) -> 
 
 
 def _number(x: Any) -> int | None:
-    return None if x is None else int(np.asarray(x).reshape(-1)[0])
+    return None if x is None else int(x)
 
 
 @converts("DFT", 17, host="length")
@@ -74,7 +74,7 @@ def stft(x: Any, step: Any, window: Any = None, length: Any = None, *, onesided:
 def _window(name: str, *cosines: float) -> None:
     @converts(name, 17, host="size")
     def window(size: Any, *, output_datatype: int = 1, periodic: int = 1) -> Any:
-        n = int(np.asarray(size).reshape(-1)[0])
+        n = int(size)
         angle = 2 * np.pi * np.arange(n) / (n if periodic else n - 1)
         total = np.zeros(n)
         for k, a in enumerate(cosines):
@@ -92,8 +92,8 @@ def mel_weights(
     bins: Any, length: Any, rate: Any, low: Any, high: Any, *, output_datatype: int = 1
 ) -> Any:
     """Triangles over the frequencies of a transform, evenly apart in mel."""
-    count, size, sampling = (int(np.asarray(v).reshape(-1)[0]) for v in (bins, length, rate))
-    edges = [float(np.asarray(v).reshape(-1)[0]) for v in (low, high)]
+    count, size, sampling = (int(v) for v in (bins, length, rate))
+    edges = [float(v) for v in (low, high)]
     least, most = (2595 * np.log10(1 + f / 700) for f in edges)
     mels = np.arange(count + 2) * ((most - least) / (count + 2)) + least
     at = ((size + 1) * (700 * (10 ** (mels / 2595) - 1)) // sampling).astype(np.int64)

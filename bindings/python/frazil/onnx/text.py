@@ -20,13 +20,13 @@ def strings(values: Any, shape: Any) -> Any:
 
 @converts("StringConcat", 20, host="a b")
 def string_concat(a: Any, b: Any) -> Any:
-    return np.asarray(np.asarray(a, object) + np.asarray(b, object), dtype=object)
+    return np.asarray(a.array() + b.array(), dtype=object)
 
 
 @converts("StringSplit", 20, host="x")
 def string_split(x: Any, *, delimiter: str | None = None, maxsplit: int | None = None) -> Any:
     split = -1 if maxsplit is None else maxsplit
-    parts = [str(s).split(delimiter or None, split) for s in x.reshape(-1)]
+    parts = [str(s).split(delimiter or None, split) for s in x]
     most = max(map(len, parts), default=0)
     padded = [word for p in parts for word in (*p, *[""] * (most - len(p)))]
     counts = np.asarray([len(p) for p in parts], np.int64).reshape(x.shape)
@@ -39,7 +39,7 @@ def regex_full_match(x: Any, *, pattern: str = "") -> Any:
         compiled = re.compile(pattern)
     except re.error as error:
         raise ValueError(f"[onnx] RegexFullMatch of the pattern {pattern!r}: {error}.") from None
-    found = [compiled.fullmatch(str(s)) is not None for s in x.reshape(-1)]
+    found = [compiled.fullmatch(str(s)) is not None for s in x]
     return np.asarray(found, dtype=bool).reshape(x.shape)
 
 
@@ -55,7 +55,7 @@ def string_normalizer(
         return [change(w) for w in words if (w if is_case_sensitive else w.lower()) not in stops]
 
     if x.ndim == 2:  # of one row
-        words = kept(x[0])
+        words = kept(x)
         return strings(words or [""], (1, -1))
     words = kept(x)
     return strings(words or [""], (-1,))
@@ -74,7 +74,7 @@ def tf_idf(
     for n, (begin, end) in enumerate(zip(ngram_counts, ends, strict=True), 1):
         for i in range(begin, end, n):
             known[tuple(pool[i : i + n])] = len(known)
-    rows = x.reshape((1, -1)) if x.ndim < 2 else x
+    rows = x.array().reshape((1, -1)) if x.ndim < 2 else x.array()
     result = np.zeros((len(rows), max(ngram_indexes) + 1), np.float32)
     for row, out in zip(rows.tolist(), result, strict=True):
         found: Counter[int] = Counter()
