@@ -161,6 +161,13 @@ bool PromisedCall::Skip() {
   return true;
 }
 
+std::vector<std::shared_ptr<const LearntCall>> PromisedCall::Paths() const {
+  std::lock_guard lock(promise_->lock_);
+  const Promise::Entry* entry = promise_->Find(words_->span());
+  if (!entry || !entry->script) return {};
+  return entry->script->paths();
+}
+
 // While a deferred value is waited for, others may replace what cells hold: the key then says
 // nothing of it.
 bool PromisedCall::MakeReady() {

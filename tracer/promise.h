@@ -111,6 +111,8 @@ class PromisedCall {
   // True if the call is done: outputs() are the tensors of the result, learnt() tells its
   // structure.
   bool Skip();
+  // What has been learnt of calls of this kind, without looking whether it may be used yet.
+  std::vector<std::shared_ptr<const LearntCall>> Paths() const;
   // No call of this kind was known.
   bool is_new() const { return !seen_; }
   // The call is run only to be compared with what was learnt.

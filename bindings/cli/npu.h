@@ -5,13 +5,10 @@
 #include <string>
 
 #include "absl/types/span.h"
+#include "bindings/cli/outcome.h"
 
 namespace frazil::cli {
 
-struct Outcome {
-  int status = 0;        // of the process: 1 after an error, a fault or a finding, 2: usage
-  std::string out, err;  // for the standard streams
-};
 Outcome RunNpu(absl::Span<const std::string> args);
 
 }  // namespace frazil::cli

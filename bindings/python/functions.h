@@ -27,6 +27,7 @@ std::vector<FunctionRow> NpuFunctions();           // npu_module.cc: frazil._fra
 std::vector<FunctionRow> AutogradFunctions();      // autograd_module.cc
 std::vector<FunctionRow> TransformFunctions();     // transform_module.cc
 std::vector<FunctionRow> CustomFunctions();        // custom_module.cc
+std::vector<FunctionRow> ProgramFunctions();       // program_module.cc: frazil._frazil.program
 std::vector<FunctionRow> RuntimeFunctions();       // runtime_module.cc
 std::vector<FunctionRow> TreeFunctions();          // tree_module.cc: frazil._frazil.tree
 bool AddTraceType(PyObject* module);               // trace_module.cc
@@ -36,6 +37,9 @@ bool AddTraceType(PyObject* module);               // trace_module.cc
 bool IsOfPackage(PyObject* globals);  // trace_module.cc
 PyObject* FunctionOfTraced(
     PyObject* object);                     // trace_module.cc: borrowed; null if it is not traced
+// What is known of a call of a traced function: learnt_call.h.
+PyObject* LearntOf(PyObject* traced, PyObject* const* args, size_t nargsf,
+                   PyObject* kwnames);     // trace_module.cc
 bool AddGradScopeType(PyObject* module);   // autograd_module.cc
 bool AddTransformTypes(PyObject* module);  // transform_module.cc
 

@@ -40,6 +40,7 @@ constexpr Submodule kSubmodules[] = {
     {"autograd", "frazil._frazil.autograd", AutogradFunctions},
     {"transforms", "frazil._frazil.transforms", TransformFunctions},
     {"custom", "frazil._frazil.custom", CustomFunctions},
+    {"program", "frazil._frazil.program", ProgramFunctions},
     {"runtime", "frazil._frazil.runtime", RuntimeFunctions},
     {"tree", "frazil._frazil.tree", TreeFunctions},
 };

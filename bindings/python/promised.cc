@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "bindings/python/learnt_call.h"
 #include "bindings/python/proof/body_state.h"
 #include "bindings/python/proof/effects.h"
 #include "bindings/python/proof/instructions.h"
@@ -345,6 +346,23 @@ PyObject* PromisedFunction::RunAndLearn(PyObject* const* args, size_t nargsf, Py
   if (learnt.ok()) return result;
   Py_DECREF(result);
   return Raise(learnt);
+}
+
+PyObject* PromisedFunction::Learnt(PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+  quick_.Settle();
+  Pinned pins;
+  Nest nest(&pins);
+  if (!Guard(args, CountOf(nargsf), kwnames, &nest)) {
+    if (PyErr_Occurred()) return nullptr;
+    PyErr_Format(PyExc_TypeError, "[export] %s", nest.refusal().c_str());
+    return nullptr;
+  }
+  const size_t visible = nest.cells.size();
+  const size_t unguarded = nest.AddHidden();
+  const LearntPaths paths =
+      tracer::PromisedCall(&promise_, &nest.words, nest.cells.span(), unguarded).Paths();
+  if (paths.empty()) Py_RETURN_NONE;
+  return DescribeLearnt(nest, visible, unguarded > 0, paths);
 }
 
 }  // namespace frazil::python

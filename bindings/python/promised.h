@@ -25,6 +25,8 @@ class PromisedFunction {
                    bool by_proof, bool strict);
 
   PyObject* Call(PyObject* const* args, size_t nargsf, PyObject* kwnames);
+  // What is known of such a call (learnt_call.h), None if that is nothing, or null with an error.
+  PyObject* Learnt(PyObject* const* args, size_t nargsf, PyObject* kwnames);
   tracer::Promise& promise() { return quick_.Settle(), promise_; }
   void Clear();
   std::string Explain();

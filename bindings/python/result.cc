@@ -155,6 +155,8 @@ class Maker {
         outputs_(outputs),
         tensors_(outputs.size()) {}
 
+  bool done() const { return word_ == end_; }
+
   // False with a Python error.
   bool Redo() {
     while (word_ != end_) {
@@ -355,6 +357,14 @@ PyObject* MakeResult(absl::Span<const uint64_t> words, const Nest& arguments,
   Maker maker(words, arguments, outputs);
   Object result = maker.Make();
   return result && maker.Redo() ? result.release() : nullptr;
+}
+
+Object DescribeResult(absl::Span<const uint64_t> words, const Nest& arguments,
+                      absl::Span<Tensor> outputs, bool* changes) {
+  Maker maker(words, arguments, outputs);
+  Object result = maker.Make();
+  *changes = !maker.done();
+  return result;
 }
 
 }  // namespace frazil::python

@@ -39,5 +39,8 @@ bool IsOneTensor(absl::Span<const uint64_t> words);
 // tensors. What the words say behind it (proof/effects.h) is done.
 PyObject* MakeResult(absl::Span<const uint64_t> words, const Nest& arguments,
                      absl::Span<Tensor> outputs);
+// The result alone, and whether the words say more.
+Object DescribeResult(absl::Span<const uint64_t> words, const Nest& arguments,
+                      absl::Span<Tensor> outputs, bool* changes);
 
 }  // namespace frazil::python

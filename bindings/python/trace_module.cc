@@ -278,6 +278,15 @@ PyObject* FunctionOfTraced(PyObject* object) {
   return Py_IS_TYPE(object, &trace_type) ? Self(object)->function : nullptr;
 }
 
+PyObject* LearntOf(PyObject* traced, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+  PromisedFunction* promised = Py_IS_TYPE(traced, &trace_type) ? Self(traced)->promised.get() : nullptr;
+  if (!promised) {
+    PyErr_SetString(PyExc_TypeError, "[export] needs a traced function whose body may be skipped.");
+    return nullptr;
+  }
+  return promised->Learnt(args, nargsf, kwnames);
+}
+
 bool AddTraceType(PyObject* module) {
   GlobalRuntime().locate = Locate;
   return PyType_Ready(&trace_type) >= 0 &&

@@ -21,8 +21,9 @@ int64_t ExtentOf(Dims dims, const ArrayIndex& index) {
   return extent;
 }
 
-// attrs: of each array its extent, and whether it is normal.
-Tensor Joined(absl::Span<const Tensor> arrays, AttrSpan attrs) {
+}  // namespace
+
+Tensor JoinedPositions(absl::Span<const Tensor> arrays, AttrSpan attrs) {
   Tensor joined;
   for (size_t i = 0; i < arrays.size(); ++i) {
     const Arg extent(attrs[2 * i]);
@@ -32,8 +33,6 @@ Tensor Joined(absl::Span<const Tensor> arrays, AttrSpan attrs) {
   }
   return joined;
 }
-
-}  // namespace
 
 Tensor Integers(std::string_view op, const Tensor& indices) {
   if (!indices.ok()) return indices;
@@ -82,7 +81,7 @@ Tensor Positions(std::string_view op, const Tensor& x, Dims dims,
   for (const Tensor& array : fixed) inputs.push_back(&array);
   Tensor out;
   ApplyComposite({static_cast<uint32_t>(CompositeId::k_positions_of), inputs, attrs},
-                 [&](absl::Span<Tensor> outputs) { outputs[0] = Joined(fixed, attrs); }, {&out, 1});
+                 [&](absl::Span<Tensor> outputs) { outputs[0] = JoinedPositions(fixed, attrs); }, {&out, 1});
   return out;
 }
 

@@ -34,6 +34,10 @@ struct ArrayIndex {
 Tensor Positions(std::string_view op, const Tensor& x, Dims dims,
                  absl::Span<const ArrayIndex> arrays);
 
+// What the composite in it (positions_of) computes. attrs: of each array its extent, and whether it is
+// normal.
+Tensor JoinedPositions(absl::Span<const Tensor> arrays, AttrSpan attrs);
+
 // i32 and i64 as they are, other integers as i64; without a gradient.
 Tensor Integers(std::string_view op, const Tensor& indices);
 

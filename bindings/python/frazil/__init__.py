@@ -83,6 +83,10 @@ if TYPE_CHECKING:  # loaded at their first use
     from frazil import tree as tree
     from frazil._convert import convert as convert
     from frazil._convert import converted_source as converted_source
+    from frazil._export import Dim as Dim
+    from frazil._export import export as export
+    from frazil._program import Program as Program
+    from frazil._program import load_program as load_program
     from frazil.io import load as load
     from frazil.io import save as save
     from frazil.tree import register_pytree_node as register_pytree_node
@@ -102,9 +106,13 @@ _SUBMODULES = (
     "optim", "random", "sparse", "special", "training", "tree",
 )  # fmt: skip
 _MOVED = {  # names of submodules here
+    "Dim": "_export",
+    "Program": "_program",
     "convert": "_convert",
     "converted_source": "_convert",
+    "export": "_export",
     "load": "io",
+    "load_program": "_program",
     "register_pytree_node": "tree",
     "save": "io",
 }

@@ -1,0 +1,516 @@
+"""fz.export: what a function does, in a file that runs without it.
+
+The function is run as a traced call is that may skip its body: proved, or promised with pure=True,
+to depend on what it is given. What such a call did is a program; runs at other sizes tell which of
+its numbers are sizes (_export_program.py, _export_sizes.py), further examples tell its branches.
+Nothing that the function wrote stays: tensors are put back.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import TYPE_CHECKING, Any
+
+from frazil import _export_file, _export_names
+from frazil import _export_program as _program
+from frazil import _frazil as _fz
+from frazil import random
+from frazil._export_sizes import Dim, sizes_to_try
+from frazil._frazil import Tensor, Traced
+from frazil._named import flag as _flag
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from os import PathLike
+
+__all__ = ["Dim", "export"]
+
+_learnt, _put_back = _fz.program.learnt, _fz.program.put_back
+_CALLS = 12  # in which a call is learnt, or is not
+_LARGEST = 1 << 22  # elements of an input at the end of its range
+
+
+def export(
+    fn: Callable[..., Any],
+    example_args: Sequence[Any],
+    path: str | PathLike[str],
+    *,
+    dynamic: Mapping[Any, Mapping[int, str | Dim]] | None = None,
+    examples: Sequence[Sequence[Any]] = (),
+    pure: bool | None = None,
+    name: str | None = None,
+) -> None:
+    """Writes what a function does into one file, which C++, C, Python and frazil-run run.
+
+    The file holds the program with the branches that the examples took, and the tensors that it
+    reads: weights of modules under the names of their state dicts, states of optimizers and random
+    generators, constants. Any reader of safetensors reads these. Modules, optimizers and generators
+    among the arguments become part of the program and are no arguments of it any more; tensors are
+    its inputs; numbers and strings are fixed. What the function writes to tensors, a training step's
+    parameters, the program writes to its own. docs/export.md tells the rest.
+
+    Parameters
+    ----------
+    fn : callable
+        A function, a traced one, a method or a module. It is run several times; what it writes to
+        tensors is put back.
+    example_args : tuple
+        Arguments of a call.
+    path : path
+        The file, ".frz" by custom.
+    dynamic : dict, optional
+        Which axes may have other sizes than the example: {"x": {0: "batch"}}, by the names of
+        arguments (of nested ones "x.key", "x.0") or by their positions. Sizes with the same name
+        are the same; `Dim` gives a range.
+    examples : sequence of tuples
+        Arguments of more calls, for branches that the first does not take.
+    pure : bool, optional
+        True promises, as `trace` has it, that the function depends on its arguments alone; else
+        that is proved. By default what fn is traced with, and a proof for what is not traced.
+    name : str, optional
+        What the program calls itself in messages; the function's name.
+
+    Raises
+    ------
+    ValueError
+        If the function does what a program cannot: its line and what it was.
+    TypeError
+        If arguments are none that a program can have.
+
+    >>> import os, tempfile
+    >>> import frazil as fz
+    >>> def f(x):
+    ...     return fz.tanh(x) * 2
+    >>> path = os.path.join(tempfile.mkdtemp(), "f.frz")
+    >>> fz.export(f, (fz.ones(3),), path, dynamic={"x": {0: "n"}})
+    >>> g = fz.load_program(path)
+    >>> bool((g(fz.ones(5)) == f(fz.ones(5))).all())
+    True
+    """
+    if not callable(fn):
+        raise TypeError(f"[export] needs a callable, got {type(fn).__name__}.")
+    if not isinstance(example_args, (tuple, list)):
+        raise TypeError(
+            f"[export] example_args must be a tuple of arguments, got {type(example_args).__name__}:"
+            " write (x,) for one."
+        )
+    if pure is None:
+        pure = isinstance(fn, Traced) and fn.pure
+    pure = _flag("[export] pure", pure)
+    inner = fn.__wrapped__ if isinstance(fn, Traced) else fn
+    own = name or getattr(inner, "__name__", type(inner).__name__)
+    own = re.sub(r"\W", "_", own).strip("_") or "program"
+    exporter = _Exporter(inner, own, pure, list(example_args), dynamic or {})
+    try:
+        exporter.run(examples, path)
+    except _program.Refused as refusal:
+        raise ValueError(f"[export] {own} cannot be exported: {refusal}.") from None
+
+
+class _Exporter:
+    def __init__(
+        self, fn: Any, name: str, pure: bool, args: list[Any], dynamic: Mapping[Any, Any]
+    ) -> None:
+        self.fn, self.name, self.pure = fn, name, pure
+        self.names = _program.Names()
+        self.arguments = _argument_names(fn, args)
+        self.inputs: list[tuple[str, Tensor]] = []  # of the first example
+        self.structure = [
+            self._structure(n, arg) for n, arg in zip(self.arguments, args, strict=True)
+        ]
+        self.dims = self._dims(dynamic)
+        self.args = args
+        self.result: Any = None
+
+    # Arguments
+
+    def _structure(self, path: str, x: Any) -> Any:
+        """What _program.py compares arguments with; inputs get numbers in their order."""
+        if isinstance(x, Tensor):
+            self.inputs.append((path, x))
+            return {"input": len(self.inputs) - 1}
+        if _export_names.holds_state(x):
+            return {"state": path}
+        if x is None or isinstance(x, (bool, int, float, str)):
+            return {"fixed": x}
+        if type(x) in (list, tuple):
+            items = [self._structure(f"{path}.{i}", item) for i, item in enumerate(x)]
+            return {"list" if type(x) is list else "tuple": items}
+        if type(x) is dict and all(isinstance(key, str) for key in x):
+            return {"dict": [[key, self._structure(f"{path}.{key}", x[key])] for key in x]}
+        raise TypeError(
+            f"[export] {path} is of type {type(x).__name__}: a program takes tensors, numbers, "
+            "strings, lists, tuples and dicts of strings, and keeps modules, optimizers and "
+            "generators."
+        )
+
+    def _dims(self, dynamic: Mapping[Any, Any]) -> dict[int, dict[int, Dim]]:
+        """By input, then by axis."""
+        found: dict[int, dict[int, Dim]] = {}
+        by_name = {path: i for i, (path, _) in enumerate(self.inputs)}
+        known: dict[str, Dim] = {}
+        if not hasattr(dynamic, "items"):
+            raise TypeError(f"[export] dynamic must be a dict, got {type(dynamic).__name__}.")
+        for key, axes in dynamic.items():
+            path = self.arguments[key] if isinstance(key, int) and -len(self.arguments) <= key < len(
+                self.arguments) else key  # fmt: skip
+            if path not in by_name:
+                raise ValueError(
+                    f"[export] dynamic names {key!r}, which is no tensor among the arguments: "
+                    f"these are {', '.join(by_name) or 'none'}."
+                )
+            tensor = self.inputs[by_name[path]][1]
+            if not hasattr(axes, "items"):
+                raise TypeError(f"[export] dynamic[{key!r}] must be a dict of axes, got {axes!r}.")
+            for axis, dim in axes.items():
+                if isinstance(axis, bool) or not isinstance(axis, int) or not (
+                    -tensor.ndim <= axis < tensor.ndim
+                ):  # fmt: skip
+                    raise ValueError(
+                        f"[export] {path} has no axis {axis!r}: its shape is {tensor.shape}."
+                    )
+                dim = dim if isinstance(dim, Dim) else Dim(dim)
+                before = known.setdefault(dim.name, dim)
+                if (before.min, before.max, before.multiple_of) != (dim.min, dim.max,
+                                                                    dim.multiple_of):  # fmt: skip
+                    raise ValueError(f"[export] {dim.name!r} has two ranges: {before}, {dim}.")
+                found.setdefault(by_name[path], {})[axis % tensor.ndim] = before
+        return found
+
+    def _example_sizes(self, args: list[Any]) -> dict[str, int]:
+        sizes: dict[str, int] = {}
+        tensors = _inputs_of(args)
+        for i, axes in self.dims.items():
+            for axis, dim in axes.items():
+                n = tensors[i].shape[axis]
+                if sizes.setdefault(dim.name, n) != n:
+                    raise ValueError(
+                        f"[export] {dim.name!r} is {sizes[dim.name]} and {n} in one example."
+                    )
+                if not dim.min <= n <= dim.max or n % dim.multiple_of:
+                    raise ValueError(f"[export] {dim.name!r} is {n} in an example, and is {dim}.")
+        return sizes
+
+    def _resized(self, args: list[Any], sizes: dict[str, int]) -> list[Any]:
+        """The arguments at other sizes: what they hold, again and again."""
+        tensors = _inputs_of(args)
+        new: dict[int, Tensor] = {}
+        for i, axes in self.dims.items():
+            t = tensors[i]
+            grad = t.requires_grad
+            t = t.detach()
+            for axis, dim in axes.items():
+                t = _fz.take(t, _fz.arange(sizes[dim.name]) % t.shape[axis], axis=axis)
+            new[id(tensors[i])] = t.requires_grad_(grad) if grad else t
+        return [_replaced(arg, new) for arg in args]
+
+    # Runs
+
+    def run(self, examples: Sequence[Sequence[Any]], path: Any) -> None:
+        paths = []
+        for i, given in enumerate([self.args, *examples]):
+            args = list(given)
+            if i > 0:
+                self._check_example(i, args)
+            paths.append(self._path_of_example(args))
+        whole = _program.merged(paths)
+        self._write(whole, path)
+
+    def _check_example(self, i: int, args: list[Any]) -> None:
+        first, self.inputs = self.inputs, []
+        names = _argument_names(self.fn, args)
+        structure = [self._structure(n, arg) for n, arg in zip(names, args, strict=True)]
+        if structure != self.structure:
+            raise ValueError(f"[export] examples[{i - 1}] has other arguments than example_args.")
+        for k, ((path, a), (_, b)) in enumerate(zip(first, self.inputs, strict=True)):
+            free = self.dims.get(k, {})
+            fixed = [(axis, n) for axis, n in enumerate(a.shape) if axis not in free]
+            if a.dtype != b.dtype or a.ndim != b.ndim or any(b.shape[x] != n for x, n in fixed):
+                raise ValueError(
+                    f"[export] examples[{i - 1}]: {path} is {b.dtype.name}{list(b.shape)}, in "
+                    f"example_args {a.dtype.name}{list(a.shape)}; dynamic axes may differ."
+                )
+        self.inputs = first
+
+    def _path_of_example(self, args: list[Any]) -> _program.Path:
+        dims = list({d.name: d for axes in self.dims.values() for d in axes.values()}.values())
+        example = self._example_sizes(args)
+        runs, paths = [example], [self._capture(args)]
+        for sizes in sizes_to_try(dims, example):
+            at_end = any(sizes[d.name] == d.max for d in dims)
+            if at_end and self._elements(args, sizes) > _LARGEST:
+                continue
+            runs.append(sizes)
+            paths.append(self._capture_at(args, sizes))
+        path = _program.unified(paths, runs)
+        for dim in dims:
+            if dim.open and dim.min == 1:
+                self._try_one(dim, args, example, runs, paths)
+        return path
+
+    def _elements(self, args: list[Any], sizes: dict[str, int]) -> int:
+        most = 0
+        for i, t in enumerate(_inputs_of(args)):
+            n = 1
+            for axis, extent in enumerate(t.shape):
+                dim = self.dims.get(i, {}).get(axis)
+                n *= extent if dim is None else sizes[dim.name]
+            most = max(most, n)
+        return most
+
+    def _try_one(
+        self, dim: Dim, args: list[Any], example: dict[str, int], runs: Any, paths: Any
+    ) -> None:
+        """A size of 1, which broadcasting may treat in another way: then the range begins at 2."""
+        sizes = {**example, dim.name: 1}
+        if dim.multiple_of > 1:
+            dim.min = dim.multiple_of
+            return
+        try:
+            _program.unified([*paths, self._capture_at(args, sizes)], [*runs, sizes])
+        except (_program.Refused, ValueError, TypeError, IndexError, RuntimeError):
+            dim.min = 2
+
+    def _capture_at(self, args: list[Any], sizes: dict[str, int]) -> _program.Path:
+        shown = ", ".join(f"{k}={v}" for k, v in sizes.items())
+        try:
+            return self._capture(self._resized(args, sizes))
+        except _program.Refused:
+            raise
+        except Exception as error:
+            raise ValueError(
+                f"[export] {self.name} fails at {shown}, which its dynamic sizes allow: {error} "
+                "Give the sizes that it takes: Dim(name, min, max, multiple_of)."
+            ) from error
+
+    def _capture(self, args: list[Any]) -> _program.Path:
+        """What a call with these arguments does, as one path."""
+        for i, t in enumerate(_inputs_of(args)):
+            self.names.inputs[id(t)] = i
+            self.names.kept.append(t)
+        roots = _export_names.roots_of(self.fn, dict(zip(self.arguments, args, strict=True)))
+        state = [
+            (n, t) for n, t in _export_names.named_tensors(roots) if id(t) not in self.names.inputs
+        ]
+        for n, t in [*state, ("random.state", random._default.state)]:
+            self.names.know(n, t)
+        with _PutBack([*(t for _, t in state), *_inputs_of(args)]) as again:
+            known = self._learn(args, again)
+        ((result, changes, program),) = known["paths"]
+        if changes:
+            raise _program.Refused(
+                "it changes Python objects besides tensors (a list, a dict, an attribute, a name): "
+                "keep in tensors what a program has to remember"
+            )
+        cells = self._cells(known["cells"], program)
+        self._drop_gradients(cells, program)
+        path = _program.path_of(program, cells, self.names)
+        structure, order = self._result(result, path.outputs, known["cells"])
+        if self.result is not None and structure != self.result:
+            raise _program.Refused("examples return results of different structures")
+        self.result, path.outputs = structure, order
+        return path
+
+    def _learn(self, args: list[Any], again: _PutBack) -> Any:
+        traced = Traced(
+            self.fn, name=self.name, pure=self.pure, proof=True, strict=not self.pure,
+            check_first=1, check_every=0,
+        )  # fmt: skip
+        for _ in range(_CALLS):
+            try:
+                traced(*args)
+            except RuntimeError as error:
+                raise _refusal_of(error) from None
+            finally:
+                again.values()
+            known = _learnt(traced, tuple(args), {})
+            if known is not None:
+                return known
+        events = [e for e in traced.stats()["events"] if e["cause"] != "skippable"]
+        why = events[-1]["text"] if events else "its calls are all different"
+        where = _program._at(events[-1]["where"]) if events else ""
+        raise _program.Refused(f"{why.rstrip('.')}{where}")
+
+    def _cells(self, cells: list[Any], program: Any) -> list[Any]:
+        """What each parameter of the program is."""
+        refs: list[Any] = []
+        for cell in cells:
+            if isinstance(cell[0], Tensor):
+                refs.append(self.names.of_cell(cell[0]))
+            elif cell[0] == "grad":
+                kind, what = refs[cell[1]]
+                leaf = self.inputs[what][0] if kind == "p" else what
+                refs.append(("grad", f"{leaf}.grad", cells[cell[1]][0]))
+            elif cell[0] == "random":
+                refs.append(("random",))
+            else:
+                raise _program.Refused(
+                    "a Python number that changes from call to call takes part: make it a tensor"
+                )
+        return [self._hidden(i, ref, program) for i, ref in enumerate(refs)]
+
+    def _hidden(self, i: int, ref: Any, program: Any) -> Any:
+        """Gradients and the default generator are kept where the program reads them."""
+        if ref[0] in ("p", "t"):
+            return ref
+        taken = _takes(program, ~i)
+        if ref[0] == "random":
+            return ("t", "random.state") if taken else ("unused", None)
+        if not taken:
+            return ("unused", None)
+        name, leaf = ref[1], ref[2]
+        if name not in self.names.tensors:
+            grad = leaf.grad
+            kept = _fz.zeros_like(leaf.detach()) if grad is None else grad
+            self.names.know(name, kept)
+        return ("t", name)
+
+    @staticmethod
+    def _drop_gradients(cells: list[Any], program: Any) -> None:
+        """What is written to gradients that no call reads is seen by nobody."""
+        program["writes"] = [w for w in program["writes"] if cells[w[0]][0] != "unused"]
+
+    def _result(self, result: Any, outputs: list[Any], cells: list[Any]) -> tuple[Any, list[Any]]:
+        """The structure of the result, with numbers for its tensors, and these in that order."""
+        order: list[Any] = []
+        owners = {id(c[0]): c[0] for c in cells if isinstance(c[0], Tensor)}
+
+        def walk(x: Any) -> Any:
+            if isinstance(x, Tensor):
+                order.append(
+                    self.names.of_cell(x) if id(x) in owners else outputs[int(x.item())]
+                )
+                return {"output": len(order) - 1}
+            if x is None or isinstance(x, (bool, int, float, str)):
+                return {"fixed": x}
+            if isinstance(x, tuple) and hasattr(x, "_fields"):
+                fields = [[n, walk(v)] for n, v in zip(x._fields, x, strict=True)]
+                return {"named": [type(x).__name__, fields]}
+            if type(x) in (list, tuple):
+                return {"list" if type(x) is list else "tuple": [walk(item) for item in x]}
+            if type(x) is dict and all(isinstance(key, str) for key in x):
+                return {"dict": [[key, walk(x[key])] for key in x]}
+            raise _program.Refused(
+                f"its result holds an object of type {type(x).__name__}: a program returns "
+                "tensors, numbers, strings, lists, tuples and dicts of strings"
+            )
+
+        return walk(result), order
+
+    # The file
+
+    def _write(self, whole: _program.Path, path: Any) -> None:
+        used = _tensors_in(whole)
+        tensors = [
+            (n, t.detach(), False) for n, t in self.names.tensors.items() if n in used
+        ] + [(n, t.detach(), True) for n, t in self.names.constants if n in used]
+        symbols = {
+            d.name: (d.name, d.min, d.max) for axes in self.dims.values() for d in axes.values()
+        }
+        inputs = [
+            (n, t.dtype.name, [
+                self.dims[i][axis].name if axis in self.dims.get(i, {}) else extent
+                for axis, extent in enumerate(t.shape)
+            ])
+            for i, (n, t) in enumerate(self.inputs)
+        ]  # fmt: skip
+        text = _program.text_of(whole, list(symbols.values()), inputs, tensors)
+        structure = {
+            "arguments": [[n, s] for n, s in zip(self.arguments, self.structure, strict=True)],
+            "result": self.result,
+        }
+        _export_file.write(path, self.name, text, structure, tensors)
+
+
+class _PutBack:
+    """Keeps what tensors hold, and puts it back: after each call all but gradients, at the end these
+    too."""
+
+    def __init__(self, tensors: Sequence[Tensor]) -> None:
+        self.tensors = [*tensors, random._default.state]
+        self.before = [t.detach() for t in self.tensors]
+        self.grads = [t.grad if t.is_leaf and t.requires_grad else None for t in self.tensors]
+
+    def values(self) -> None:
+        for t, before in zip(self.tensors, self.before, strict=True):
+            if _fz.program.value_of(t) != _fz.program.value_of(before):
+                _put_back(t, before)
+
+    def __enter__(self) -> _PutBack:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.values()
+        for t, grad in zip(self.tensors, self.grads, strict=True):
+            if t.is_leaf and t.requires_grad and t.grad is not grad:
+                t.grad = grad
+
+
+def _argument_names(fn: Any, args: list[Any]) -> list[str]:
+    try:
+        bound = inspect.signature(fn).bind(*args)
+    except ValueError:  # a builtin does not tell
+        return [f"x{i}" for i in range(len(args))]
+    except TypeError as error:
+        raise TypeError(f"[export] example_args do not fit: {error}.") from None
+    names: list[str] = []
+    for name, value in bound.arguments.items():
+        several = bound.signature.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL
+        names += [f"{name}.{i}" for i in range(len(value))] if several else [name]
+    return names
+
+
+def _inputs_of(args: Sequence[Any]) -> list[Tensor]:
+    """The tensors that are inputs, in the order of _Exporter._structure."""
+    found: list[Tensor] = []
+    for x in args:
+        if isinstance(x, Tensor):
+            found.append(x)
+        elif not _export_names.holds_state(x) and type(x) in (list, tuple, dict):
+            found += _inputs_of(list(x.values()) if type(x) is dict else x)
+    return found
+
+
+def _replaced(x: Any, new: dict[int, Tensor]) -> Any:
+    if isinstance(x, Tensor):
+        return new.get(id(x), x)
+    if _export_names.holds_state(x):
+        return x
+    if type(x) in (list, tuple):
+        return type(x)(_replaced(item, new) for item in x)
+    if type(x) is dict:
+        return {key: _replaced(item, new) for key, item in x.items()}
+    return x
+
+
+def _takes(program: Any, value: int) -> bool:
+    """Whether a program's calls, reads or results take a value."""
+    return (
+        any(value in call[2] for call in program["calls"])
+        or any(mark[3] == value for mark in program["marks"])
+        or value in program["outputs"]
+        or any(write[1] == value for write in program["writes"])
+    )
+
+
+def _tensors_in(path: _program.Path) -> set[str]:
+    refs = [*path.outputs, *(ref for pair in path.writes for ref in pair), path.read]
+    found = {ref[1] for ref in refs if ref is not None and ref[0] == "t"}
+    for call in path.calls:
+        found |= {ref[1] for ref in call.operands if ref[0] == "t"}
+        if call.body is not None:
+            found |= _tensors_in(call.body)
+    for case in path.cases.values():
+        found |= _tensors_in(case)
+    return found
+
+
+def _refusal_of(error: RuntimeError) -> Exception:
+    """What strict=True says, in export's words; other errors are the function's."""
+    text = str(error)
+    match = re.match(r"\[trace\] the body of .* cannot be skipped, .* asks for: (.*)\.$", text, re.S)
+    if match:
+        return _program.Refused(f"{match[1]}: what a program does has to depend on its arguments "
+                                "alone (pure=True promises that it does)")  # fmt: skip
+    return error

@@ -1,0 +1,445 @@
+"""From what calls did to the text of a frozen program (frozen/program.h). For frazil/_export.py.
+
+A path is what one call did: calls of ops, checks of indices, reads of numbers, an end. Paths of one
+example at several sizes are unified: what they have in common stays, integers that differ become
+expressions (_export_sizes.py). Paths of several examples are then merged into a tree over what was
+read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from frazil import _export_sizes as _sizes
+from frazil import _frazil as _fz
+from frazil._frazil import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["Names", "Path", "merged", "path_of", "text_of", "unified"]
+
+_value_of = _fz.program.value_of
+_SHORT = {
+    "bool": "bool", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint8": "u8",
+    "uint16": "u16", "uint32": "u32", "uint64": "u64", "float16": "f16", "bfloat16": "bf16",
+    "float32": "f32", "float64": "f64", "complex64": "c64", "complex128": "c128",
+}  # fmt: skip
+# Whose bodies frazil has, from operands and attributes (frozen/run.cc).
+_KNOWN = {"silu", "gelu", "softmax", "log_softmax", "layer_norm", "positions_of"}
+
+
+class Refused(Exception):  # noqa: N818 -- becomes a ValueError with the function's name
+    """Why a call cannot be written down."""
+
+
+def short(dtype: str) -> str:
+    """The name of a dtype in programs."""
+    return _SHORT[dtype]
+
+
+class Names:
+    """What tensors are called: inputs by number, others by name. Grows as constants are met."""
+
+    def __init__(self) -> None:
+        self.inputs: dict[int, int] = {}  # id of a Python tensor: number of the input
+        self.known: dict[int, str] = {}  # id of a Python tensor: its name
+        self.values: dict[int, str] = {}  # content: name
+        self.tensors: dict[str, Tensor] = {}  # in the file, by name; what is there at the export
+        self.constants: list[tuple[str, Tensor]] = []
+        self.kept: list[Tensor] = []  # whose contents are told apart by address
+
+    def know(self, name: str, tensor: Tensor) -> None:
+        if id(tensor) in self.known or id(tensor) in self.inputs:
+            return
+        self.known[id(tensor)] = name
+        self.values.setdefault(_value_of(tensor), name)
+        self.tensors.setdefault(name, tensor)
+        self.kept.append(tensor)
+
+    def of_cell(self, tensor: Tensor) -> tuple[str, Any]:
+        """What a parameter of a program is."""
+        if id(tensor) in self.inputs:
+            return ("p", self.inputs[id(tensor)])
+        if id(tensor) not in self.known:
+            self.know(self._free("state"), tensor)
+        return ("t", self.known[id(tensor)])
+
+    def of_constant(self, tensor: Tensor) -> tuple[str, Any]:
+        """What content is that a body caught or made of nothing but Python."""
+        name = self.values.get(_value_of(tensor))
+        if name is not None:
+            return ("t", name)
+        for known, other in self.constants:
+            if _same(tensor, other):
+                return ("t", known)
+        name = self._free("constant")
+        self.constants.append((name, tensor))
+        self.kept.append(tensor)
+        self.values[_value_of(tensor)] = name
+        return ("t", name)
+
+    def _free(self, stem: str) -> str:
+        taken = {*self.tensors, *(name for name, _ in self.constants)}
+        return next(n for k in range(len(taken) + 1) if (n := f"{stem}.{k}") not in taken)
+
+
+def _same(a: Tensor, b: Tensor) -> bool:
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return False
+    from frazil._export_file import elements
+
+    return bytes(elements(a)) == bytes(elements(b))
+
+
+@dataclass
+class Call:
+    """A call as data: strings, integers and nested Calls, so that two are compared by ==."""
+
+    kind: str  # "op", "call", "while", "repeat", "check", "read", "precision"
+    name: str
+    operands: list[tuple[str, Any]] = field(default_factory=list)
+    attrs: list[Any] = field(default_factory=list)
+    results: int = 0
+    origin: str = ""
+    body: Path | None = None
+    states: int = 0
+    more: tuple[Any, ...] = ()
+
+
+@dataclass
+class Path:
+    """Calls in their order, and how they end."""
+
+    calls: list[Call]
+    end: str  # "return", "next", "read"
+    outputs: list[tuple[str, Any]] = field(default_factory=list)
+    writes: list[tuple[tuple[str, Any], tuple[str, Any]]] = field(default_factory=list)
+    read: tuple[str, Any] | None = None
+    origin: str = ""
+    cases: dict[int, Path] = field(default_factory=dict)
+
+
+class _Reader:
+    """Reads one program of learnt_call.h."""
+
+    def __init__(self, program: dict[str, Any], parameters: Sequence[Any], names: Names) -> None:
+        self.parameters = parameters
+        self.constants = program["constants"]
+        self.names = names
+
+    def ref(self, value: int | None) -> tuple[str, Any]:
+        if value is None:
+            raise Refused("a value is missing that the program names")
+        if value >= 0:
+            return ("r", value)
+        index = ~value
+        if index < len(self.parameters):
+            return self.parameters[index]  # type: ignore[no-any-return]
+        constant = self.constants[index - len(self.parameters)]
+        if isinstance(constant, Tensor):
+            return self.names.of_constant(constant)
+        return ("n", tuple(constant))
+
+    def call(self, raw: tuple[Any, ...]) -> Call:
+        kind, name, operands, attrs, results, origin, body, loop, states, times = raw
+        made = Call(kind, name, [self.ref(v) for v in operands], list(attrs), len(results), origin)
+        if kind == "op" and name == "to_device":
+            raise Refused(f"it moves a tensor to another device{_at(origin)}: move inputs before "
+                          "the call, a program computes where they are")  # fmt: skip
+        if kind == "op" and name.startswith("sparse_"):
+            raise Refused(f"it multiplies a sparse matrix{_at(origin)}, which saved programs "
+                          "cannot: make it dense before")  # fmt: skip
+        own = [("p", i) for i in range(len(operands))]
+        if kind == "while":
+            made.body = _Reader(body, own, self.names).way(loop[1])
+            made.more, made.states = (loop[0],), states
+        elif kind == "repeat":
+            made.body = _Reader(body, own, self.names).whole(body)
+            made.attrs, made.states = [times], states
+        elif kind == "call" and name not in _KNOWN:
+            if body is None:
+                raise Refused(f"{name} is a call without a body{_at(origin)}")
+            made.body = _Reader(body, own, self.names).whole(body)
+        return made
+
+    def whole(self, program: dict[str, Any]) -> Path:
+        """A body, which reads and writes nothing."""
+        calls = [self.call(raw) for raw in program["calls"]]
+        return Path(calls, "return", [self.ref(v) for v in program["outputs"]])
+
+    def way(self, raw: tuple[Any, ...]) -> Path:
+        calls, read, after, ways = raw
+        path = Path([self.call(c) for c in calls], "next" if ways is None else "read")
+        path.read = self.ref(read)
+        if ways is None:
+            path.outputs = [self.ref(v) for v in after]
+        else:
+            path.cases = {i: self.way(w) for i, w in enumerate(ways) if w is not None}
+        return path
+
+
+def _at(origin: str) -> str:
+    return f" ({origin})" if origin else ""
+
+
+def path_of(program: dict[str, Any], cells: Sequence[Any], names: Names) -> Path:
+    """What one call did. Reads stand in the path as calls without results."""
+    reader = _Reader(program, cells, names)
+    calls: list[Call] = []
+    marks = list(program["marks"])
+    precisions = [m[2] for m in marks]
+    at_mark = 0
+    precision = "default"
+
+    def before(i: int) -> None:
+        nonlocal at_mark, precision
+        while at_mark < len(marks) and marks[at_mark][0] <= i:
+            add_mark(marks[at_mark])
+            at_mark += 1
+        following = precisions[at_mark] if at_mark < len(marks) else precision
+        if i < len(program["calls"]) and following != precision:
+            precision = following
+            calls.append(Call("precision", precision))
+
+    def add_mark(mark: tuple[Any, ...]) -> None:
+        _, kind, _, read, outcome, origin, check, of, low, high = mark
+        if kind == "number":
+            calls.append(Call("read", "", [reader.ref(read)], [], 0, origin, more=(outcome,)))
+        elif kind == "check":
+            calls.append(
+                Call("check", check, [reader.ref(read)], [low, high], 0, origin, more=(of,))
+            )
+
+    for i, raw in enumerate(program["calls"]):
+        before(i)
+        calls.append(reader.call(raw))
+    before(len(program["calls"]))
+    outputs = [reader.ref(v) for v in program["outputs"]]
+    writes = [(cells[cell], reader.ref(value)) for cell, value in program["writes"]]
+    return Path(calls, "return", outputs, writes)
+
+
+def unified(paths: Sequence[Path], runs: Sequence[dict[str, int]]) -> Path:
+    """One path for all sizes, from those of the runs; integers that differ are expressions."""
+    first = paths[0]
+    for path, run in zip(paths, runs, strict=True):
+        counts = [len(p.calls) for p in (first, path)]
+        for mine, theirs in zip(first.calls, path.calls, strict=False):
+            _alike(mine, theirs, runs[0], run)
+        if counts[0] != counts[1]:
+            longer = first if counts[0] > counts[1] else path
+            extra = longer.calls[min(counts)]
+            raise Refused(f"it makes {counts[0]} calls at {_shown(runs[0])} and {counts[1]} at "
+                          f"{_shown(run)}, the first that is not in both "
+                          f"{_named(extra)}: the number of calls may not depend on a size that is "
+                          "dynamic (fz.scan and fz.fori_loop stay loops)")  # fmt: skip
+        if (path.end, sorted(path.cases), path.writes, path.outputs, path.read) != (
+            first.end, sorted(first.cases), first.writes, first.outputs, first.read,
+        ):  # fmt: skip
+            raise Refused(f"it returns or writes other things at {_shown(run)} than at "
+                          f"{_shown(runs[0])}")  # fmt: skip
+    calls = [
+        _unified_call([p.calls[i] for p in paths], runs) for i in range(len(first.calls))
+    ]
+    cases = {k: unified([p.cases[k] for p in paths], runs) for k in first.cases}
+    return Path(calls, first.end, first.outputs, first.writes, first.read, first.origin, cases)
+
+
+def _shown(run: dict[str, int]) -> str:
+    return ", ".join(f"{k}={v}" for k, v in run.items()) or "the example"
+
+
+def _named(call: Call) -> str:
+    what = {"read": "reads a number", "check": f"checks indices for {call.name}",
+            "while": "is a loop", "repeat": "is a loop"}.get(call.kind, f"is {call.name}")  # fmt: skip
+    return f"{what}{_at(call.origin)}"
+
+
+def _alike(mine: Call, theirs: Call, run: dict[str, int], other: dict[str, int]) -> None:
+    def kinds(call):
+        return [(k, v if k != "n" else v[0]) for k, v in call.operands]
+
+    same = (
+        (mine.kind, mine.name, mine.results, mine.states, len(mine.attrs), mine.body is None)
+        == (theirs.kind, theirs.name, theirs.results, theirs.states, len(theirs.attrs),
+            theirs.body is None)
+        and kinds(mine) == kinds(theirs)
+    )  # fmt: skip
+    if same and mine.more != theirs.more:
+        raise Refused(f"it reads {mine.more[0]} at {_shown(run)} and {theirs.more[0]} at "
+                      f"{_shown(other)}{_at(mine.origin)}, so it goes on in another way: give "
+                      "examples of several sizes whose values take the same branches")  # fmt: skip
+    if not same:
+        raise Refused(f"it does something else at {_shown(other)} than at {_shown(run)}: one "
+                      f"{_named(theirs)}, the other {_named(mine)}")  # fmt: skip
+
+
+def _unified_call(calls: Sequence[Call], runs: Sequence[dict[str, int]]) -> Call:
+    first = calls[0]
+    if all(call == first for call in calls[1:]):
+        return first
+    attrs = []
+    for i in range(len(first.attrs)):
+        values = [call.attrs[i] for call in calls]
+        found = _sizes.solve(values, runs)
+        if found is None:
+            raise Refused(f"a size of {first.name or 'a loop'}{_at(first.origin)} is no sum, product "
+                          "or quotient of the dynamic ones: "
+                          f"{_sizes.no_expression(values, runs)}")  # fmt: skip
+        attrs.append(found)
+    operands: list[tuple[str, Any]] = []
+    for i, operand in enumerate(first.operands):
+        given = [call.operands[i] for call in calls]
+        if operand[0] != "n" or all(g == operand for g in given):
+            operands.append(operand)
+            continue
+        number = _sizes.number_of(operand[1][0], [g[1][1] for g in given], runs)
+        if number is None:
+            raise Refused(f"a number beside {first.name}{_at(first.origin)} is no function of the "
+                          "dynamic sizes that is known (n, 1/n, sqrt(n), 1/sqrt(n) of sums and "
+                          f"products): bits {_sizes.no_expression([hex(g[1][1]) for g in given], runs)}")  # fmt: skip
+        operands.append(("n", (operand[1][0], number)))
+    body = None
+    if first.body is not None:
+        body = unified([call.body for call in calls if call.body is not None], runs)
+    return Call(first.kind, first.name, operands, attrs, first.results, first.origin, body,
+                first.states, first.more)  # fmt: skip
+
+
+def merged(paths: Sequence[Path]) -> Path:
+    """One tree of what several examples did. A path in it ends where a number is read first."""
+    calls: list[Call] = []
+    for at in range(max(len(p.calls) for p in paths) + 1):
+        heads = [p.calls[at] if at < len(p.calls) else None for p in paths]
+        first = heads[0]
+        if first is None or first.kind == "read":
+            break
+        for other in heads[1:]:
+            if other is None or _without_origin(other) != _without_origin(first):
+                raise Refused("two examples differ before a number is read: one "
+                              f"{_named(first)}, the other {'ends' if other is None else _named(other)}"
+                              ": what tells them apart must be read from a tensor")  # fmt: skip
+        calls.append(first)
+    if first is None:
+        whole = paths[0]
+        for path in paths[1:]:
+            if (path.outputs, path.writes) != (whole.outputs, whole.writes) or len(path.calls) > at:
+                raise Refused("two examples of the same branches return or write different things")
+        return Path(calls, "return", whole.outputs, whole.writes)
+    groups: dict[int, list[Path]] = {}
+    for path, head in zip(paths, heads, strict=True):
+        if head is None or head.kind != "read" or head.operands != first.operands:
+            raise Refused(f"two examples read different numbers{_at(first.origin)}")
+        rest = Path(path.calls[at + 1 :], path.end, path.outputs, path.writes)
+        groups.setdefault(head.more[0], []).append(rest)
+    cases = {outcome: merged(group) for outcome, group in sorted(groups.items())}
+    return Path(calls, "read", read=first.operands[0], origin=first.origin, cases=cases)
+
+
+def _without_origin(call: Call) -> Call:
+    return Call(call.kind, call.name, call.operands, call.attrs, call.results, "", call.body,
+                call.states, call.more)  # fmt: skip
+
+
+class _Writer:
+    """Lines of a program; numbers get theirs as they are met."""
+
+    def __init__(self, tensors: dict[str, int]) -> None:
+        self.tensors = tensors
+        self.numbers: dict[tuple[str, Any], int] = {}
+
+    def ref(self, ref: tuple[str, Any]) -> str:
+        kind, what = ref
+        if kind == "t":
+            return f"t{self.tensors[what]}"
+        if kind == "n":
+            return f"n{self.numbers.setdefault(what, len(self.numbers))}"
+        return f"{'%' if kind == 'r' else 'p'}{what}"
+
+    def refs(self, refs: Sequence[tuple[str, Any]]) -> str:
+        return ", ".join(map(self.ref, refs))
+
+    def block(self, path: Path, indent: str, result: int = 0) -> list[str]:
+        lines = []
+        for call in path.calls:
+            if call.kind == "precision":
+                lines.append(f"{indent}precision {call.name}")
+                continue
+            if call.kind == "check":
+                low, high = call.attrs
+                lines.append(f"{indent}check {self.ref(call.operands[0])} from {low} to {high} for "
+                             f"{_quoted(call.name)} of {_quoted(call.more[0])}")  # fmt: skip
+                continue
+            made = ", ".join(f"%{result + i}" for i in range(call.results))
+            result += call.results
+            lines += self.call(call, f"{indent}{made} = ", indent)
+        lines += [
+            f"{indent}write {self.ref(cell)} = {self.ref(value)}" for cell, value in path.writes
+        ]
+        if path.end == "return":
+            lines.append(f"{indent}return {self.refs(path.outputs)}".rstrip())
+            return lines
+        assert path.read is not None
+        if path.end == "next":
+            lines.append(f"{indent}next {self.refs(path.outputs)} reads {self.ref(path.read)}")
+            return lines
+        lines.append(f"{indent}read {self.ref(path.read)} at {_quoted(path.origin)} {{")
+        for outcome, case in path.cases.items():
+            lines.append(f"{indent}  case {outcome:x} {{")
+            lines += self.block(case, indent + "    ", result)
+            lines.append(f"{indent}  }}")
+        lines.append(f"{indent}}}")
+        return lines
+
+    def call(self, call: Call, start: str, indent: str) -> list[str]:
+        text = start
+        if call.kind == "while":
+            text += f"while {call.more[0]:x} of {call.states} states "
+        elif call.kind == "repeat":
+            text += f"repeat {call.attrs[0]} of {call.states} states "
+        elif call.kind == "call":
+            text += f"call {call.name} "
+        else:
+            text += f"{call.name} "
+        text += self.refs(call.operands)
+        if call.attrs and call.kind != "repeat":
+            text += " {" + ", ".join(map(str, call.attrs)) + "}"
+        text = text.rstrip()
+        origin = f"  # {call.origin}" if call.origin else ""
+        if call.body is None:
+            return [text + origin]
+        opening = " with {" if call.kind == "call" else " {"
+        return [text + opening, *self.block(call.body, indent + "  "), f"{indent}}}{origin}"]
+
+
+def _quoted(text: str) -> str:
+    escaped = "".join(
+        chr(b) if 32 <= b < 127 and chr(b) not in '"\\' else f"\\{b:03o}" for b in text.encode()
+    )
+    return f'"{escaped}"'
+
+
+def text_of(
+    path: Path,
+    symbols: Sequence[tuple[str, int, int]],
+    inputs: Sequence[tuple[str, str, Sequence[Any]]],
+    tensors: Sequence[tuple[str, Tensor, bool]],
+) -> str:
+    """The program's text. inputs: name, dtype, extents; tensors: name, content, constant."""
+    writer = _Writer({name: i for i, (name, _, _) in enumerate(tensors)})
+    body = writer.block(path, "  ")
+    lines = ["frazil-program 1"]
+    lines += [f"symbol {name} from {low} to {high}" for name, low, high in symbols]
+    for name, dtype, dims in inputs:
+        extents = ",".join(map(str, dims))
+        lines.append(f"input {_quoted(name)} {short(dtype)}[{extents}]")
+    for name, tensor, constant in tensors:
+        extents = ",".join(map(str, tensor.shape))
+        kind = "constant" if constant else "weight"
+        lines.append(f"{kind} {_quoted(name)} {short(tensor.dtype.name)}[{extents}]")
+    for dtype, what in writer.numbers:
+        of = what if isinstance(what, str) else f"bits {what:x}"
+        lines.append(f"number {short(dtype)} {of}")
+    return "\n".join([*lines, "program {", *body, "}", ""])

@@ -1,0 +1,235 @@
+"""Symbolic sizes without symbolic tracing: expressions that integers of several runs agree on.
+
+A function is run at several sizes; what differs between the runs (an extent, an attribute, a number
+made of a size) is solved as an expression over the symbols and checked on runs that the solution did
+not use. Forms: sums of products of sizes with whole coefficients, and one quotient by a constant,
+rounded down. What has none of these forms is refused. For frazil/_export.py.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import struct
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["Dim", "no_expression", "number_of", "sizes_to_try", "solve"]
+
+LARGEST = 2**62
+_PRIMES = (7, 13, 5, 11, 17, 3, 19, 23, 29, 31, 37, 2)
+_DIVISORS = (*range(2, 65), 96, 128, 256, 512, 1024)
+
+
+class Dim:
+    """A size that differs from call to call: its name, and from where to where it is exported.
+
+    Parameters
+    ----------
+    name : str
+        A name of letters, digits and "_"; the same name is the same size.
+    min, max : int
+        The range, ends included. Calls of other sizes are errors. Without `min` it is 1, or 2 where
+        a size of 1 makes the function do something else.
+    multiple_of : int
+        Sizes that are tried at the export are multiples of it, as those of later calls must be.
+
+    >>> Dim("batch", max=64)
+    Dim('batch', min=1, max=64)
+    """
+
+    def __init__(
+        self, name: str, min: int | None = None, max: int | None = None, multiple_of: int = 1
+    ) -> None:
+        if not isinstance(name, str) or not name.isidentifier() or not name.isascii():
+            raise ValueError(f"[export] a size needs a name of letters and digits, got {name!r}.")
+        low, high = 1 if min is None else min, LARGEST if max is None else max
+        for what, value in (("min", low), ("max", high), ("multiple_of", multiple_of)):
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise ValueError(f"[export] {what} of {name!r} must be an integer from 1 on, got "
+                                 f"{value!r}.")  # fmt: skip
+        if low > high:
+            raise ValueError(f"[export] {name!r} is from {low} to {high}: no size is.")
+        self.name, self.min, self.max, self.multiple_of = name, low, high, multiple_of
+        self.open = min is None
+
+    def __repr__(self) -> str:
+        most = "" if self.max == LARGEST else f", max={self.max}"
+        step = "" if self.multiple_of == 1 else f", multiple_of={self.multiple_of}"
+        return f"Dim({self.name!r}, min={self.min}{most}{step})"
+
+
+def sizes_to_try(dims: Sequence[Dim], example: dict[str, int]) -> list[dict[str, int]]:
+    """Where a function is run besides its example: each size alone, then all of them together."""
+    others: dict[str, list[int]] = {}
+    for dim in dims:
+        at = example[dim.name]
+        near = [p * dim.multiple_of for p in _PRIMES] + [at + dim.multiple_of * k for k in (1, 2, 3)]
+        low = -(-dim.min // dim.multiple_of) * dim.multiple_of
+        near += [low + dim.multiple_of * k for k in range(4)]
+        fit = [n for n in dict.fromkeys(near) if dim.min <= n <= dim.max and n not in (at, 1)]
+        others[dim.name] = fit
+    tries: list[dict[str, int]] = []
+    for dim in dims:
+        tries += [{**example, dim.name: n} for n in others[dim.name][:3]]
+    for k in range(2 if len(dims) > 1 else 0):
+        # No two symbols have one size, and no product is another's.
+        taken: set[int] = set()
+        chosen = {}
+        for dim in dims:
+            free = [n for n in others[dim.name][k:] if n not in taken] or [example[dim.name]]
+            chosen[dim.name] = free[0]
+            taken.add(free[0])
+        tries.append(chosen)
+    for dim in dims:  # the ends of the range, if they are no large arrays
+        if dim.max <= 4096 and dim.max % dim.multiple_of == 0:
+            tries.append({**example, dim.name: dim.max})
+        if dim.min == 1 and not dim.open:
+            tries.append({**example, dim.name: 1})
+    unique = []
+    for sizes in tries:
+        if sizes != example and sizes not in unique:
+            unique.append(sizes)
+    return unique
+
+
+def solve(values: Sequence[int], runs: Sequence[dict[str, int]]) -> str | None:
+    """An expression that has these values at these sizes; None if there is none of a known form."""
+    if len(set(values)) == 1:
+        return str(values[0])
+    names = list(runs[0])
+    for count in range(1, 4):
+        for monomials in itertools.combinations(_monomials(names), count):
+            found = _combination(values, runs, monomials)
+            if found is not None:
+                return _text(found)
+    for name in names:
+        found_text = _quotient(values, runs, name)
+        if found_text is not None:
+            return found_text
+    return None
+
+
+def _monomials(names):
+    """Products of sizes, short ones first; () is 1."""
+    singles = [(n,) for n in names]
+    pairs = list(itertools.combinations_with_replacement(names, 2))
+    triples = list(itertools.combinations(names, 3))
+    return [*singles, (), *pairs, *triples]
+
+
+def _value(monomial, sizes):
+    return math.prod(sizes[name] for name in monomial)
+
+
+def _combination(values, runs, monomials):
+    """Whole coefficients of the monomials, from as many runs as there are, checked on all."""
+    rows = [[Fraction(_value(m, sizes)) for m in monomials] for sizes in runs]
+    if len(runs) <= len(monomials):
+        return None
+    solution = _solved(rows, values)
+    if solution is None or any(c.denominator != 1 for c in solution) or not all(solution):
+        return None
+    if any(sum(c * x for c, x in zip(solution, row, strict=True)) != v
+           for row, v in zip(rows, values, strict=True)):  # fmt: skip
+        return None
+    return [(int(c), m) for c, m in zip(solution, monomials, strict=True)]
+
+
+def _solved(rows, values):
+    """The unknowns by elimination, from the first rows that are independent; None if there are too
+    few."""
+    n = len(rows[0])
+    system: list[tuple[int, list[Fraction]]] = []  # the unknown that only this row has, and the row
+    for row, value in zip(rows, values, strict=True):
+        new = [*row, Fraction(value)]
+        for lead, known in system:
+            new = [a - new[lead] * b for a, b in zip(new, known, strict=True)]
+        lead = next((i for i in range(n) if new[i]), None)
+        if lead is None:
+            continue
+        new = [a / new[lead] for a in new]
+        system = [
+            (i, [a - known[lead] * b for a, b in zip(known, new, strict=True)])
+            for i, known in system
+        ]
+        system.append((lead, new))
+        if len(system) == n:
+            return [row[n] for _, row in sorted(system)]
+    return None
+
+
+def _quotient(values, runs, name):
+    """(a * size + b) / c, rounded down, perhaps times a factor, plus a constant."""
+    sizes = [run[name] for run in runs]
+    pairs = dict(zip(sizes, values, strict=True))
+    if any(pairs[s] != v for s, v in zip(sizes, values, strict=True)) or len(pairs) < 4:
+        return None
+    for c in _DIVISORS:
+        for a in (1, -1, 2, 3):
+            # b in [0, c), and what is added behind the division.
+            for b in range(c):
+                s, v = next(iter(pairs.items()))
+                plus = v - (a * s + b) // c
+                if all((a * s + b) // c + plus == v for s, v in pairs.items()):
+                    inner = _text([(a, (name,)), *([(b, ())] if b else [])])
+                    outer = f"({inner}) / {c}"
+                    return f"{outer} + {plus}" if plus else outer
+    return None
+
+
+def _text(combination):
+    terms = []
+    for c, monomial in combination:
+        factors = [*monomial, *([str(c)] if c != 1 or not monomial else [])]
+        terms.append(" * ".join(factors))
+    return " + ".join(terms)
+
+
+_PACKED = {"float32": "f", "float64": "d", "float16": "e"}
+_UNSIGNED = {2: "H", 4: "I", 8: "Q"}
+
+
+def number_of(dtype: str, bits: Sequence[int], runs: Sequence[dict[str, int]]) -> str | None:
+    """What a number beside tensors is of the sizes: "value batch", "inverse batch * 4" ..."""
+    if dtype not in _PACKED:
+        width = {"bool": 1, "int8": 8, "int16": 16, "int32": 32, "int64": 64}.get(dtype)
+        values = [b - (1 << width) if width and width > 1 and b >> (width - 1) else b for b in bits]
+        found = solve(values, runs)
+        return None if found is None else f"value {found}"
+    code = _PACKED[dtype]
+    size = struct.calcsize(code)
+    values = [struct.unpack(code, struct.pack(_UNSIGNED[size], b))[0] for b in bits]
+
+    def rounded(v: float) -> int:
+        return int(struct.unpack(_UNSIGNED[size], struct.pack(code, v))[0])
+
+    forms: list[tuple[str, Callable[[float], float], Callable[[int], float]]] = [
+        ("value", lambda v: v, lambda n: float(n)),
+        ("inverse", lambda v: 1 / v, lambda n: 1 / n),
+        ("root", lambda v: v * v, lambda n: math.sqrt(n)),
+        ("inverse_root", lambda v: 1 / (v * v), lambda n: 1 / math.sqrt(n)),
+    ]
+    for form, back, forth in forms:
+        try:
+            whole = [round(back(v)) for v in values]
+            if any(rounded(forth(n)) != b for n, b in zip(whole, bits, strict=True)):
+                continue
+        except (ArithmeticError, ValueError):
+            continue
+        found = solve(whole, runs)
+        if found is not None:
+            return f"{form} {found}"
+    return None
+
+
+def no_expression(values: Sequence[object], runs: Sequence[dict[str, int]]) -> str:
+    """The values beside the sizes, for errors."""
+    shown = [
+        f"{value} at " + ", ".join(f"{k}={v}" for k, v in run.items())
+        for value, run in list(zip(values, runs, strict=True))[:3]
+    ]
+    return "; ".join(shown)

@@ -1,0 +1,305 @@
+#include "frozen/loaded.h"
+
+#include <atomic>
+#include <cstring>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_join.h"
+#include "core/backend.h"
+#include "core/functions/ops.h"
+#include "core/threads/parallel.h"
+#include "frozen/digest.h"
+#include "frozen/run.h"
+#include "frozen/safetensors.h"
+
+namespace frazil::frozen {
+namespace {
+
+using Metadata = std::map<std::string, std::string>;
+
+constexpr std::string_view kDigests = "frazil.digests";
+
+Status Damaged(const std::string& path, std::string_view why) {
+  return ValueError("[load_program] '", path, "' is no .frz file or is damaged: ", why, ".");
+}
+
+// What a digest is of, by the name in its line.
+struct Part {
+  std::string_view name, bytes, digest;
+};
+
+// "<64 digits> <name>" a line, of every metadata but the digests and of every tensor.
+Status PairDigests(const Safetensors& file, std::string_view lines, std::vector<Part>* parts) {
+  std::map<std::string_view, std::string_view> wanted;
+  for (const auto& [name, text] : file.metadata) {
+    if (name != kDigests) wanted[name] = text;
+  }
+  for (const Safetensors::Entry& entry : file.entries) {
+    if (!wanted.emplace(entry.name, entry.bytes).second)
+      return ValueError("'", entry.name, "' is a tensor and metadata");
+  }
+  while (!lines.empty()) {
+    const size_t end = std::min(lines.find('\n'), lines.size());
+    const std::string_view line = lines.substr(0, end);
+    lines.remove_prefix(std::min(end + 1, lines.size()));
+    if (line.size() < 66 || line[64] != ' ') return ValueError("its digests are no digests");
+    const auto part = wanted.find(line.substr(65));
+    if (part == wanted.end())
+      return ValueError("a digest is of '", line.substr(65), "', which is not there");
+    parts->push_back({part->first, part->second, line.substr(0, 64)});
+    wanted.erase(part);
+  }
+  if (!wanted.empty()) return ValueError("'", wanted.begin()->first, "' has no digest");
+  return absl::OkStatus();
+}
+
+// Long parts first, side by side.
+Status CheckDigests(const Safetensors& file, std::string_view lines) {
+  std::vector<Part> parts;
+  FZ_RETURN_IF_ERROR(PairDigests(file, lines, &parts));
+  absl::c_stable_sort(parts, [](const Part& a, const Part& b) {
+    return a.bytes.size() > b.bytes.size();
+  });
+  std::atomic<size_t> next{0};
+  std::atomic<const Part*> wrong{nullptr};
+  ParallelFor(NumThreads(), 1, [&](int64_t, int64_t) {
+    for (size_t i = next++; i < parts.size(); i = next++) {
+      if (Digest(parts[i].bytes) != parts[i].digest) wrong = &parts[i];
+    }
+  });
+  if (const Part* part = wrong)
+    return ValueError("the digest of '", part->name, "' is not that of its bytes");
+  return absl::OkStatus();
+}
+
+StatusOr<Tensor> TensorOf(const Safetensors::Entry& entry, Device device) {
+  FZ_RETURN_IF_ERROR(CheckDims("load_program", entry.dims, SizeOf(entry.dtype)));
+  FZ_ASSIGN_OR_RETURN(ValueRef value,
+                      Value::Allocate(entry.dtype, Device(), Dense(entry.dims)));
+  if (!entry.bytes.empty()) std::memcpy(value->data, entry.bytes.data(), entry.bytes.size());
+  Tensor t = ops::to_device(Tensor(std::move(value)), device);
+  FZ_RETURN_IF_ERROR(t.status());
+  return t;
+}
+
+bool Fits(const Program::Named& named, const Safetensors::Entry& entry) {
+  return named.dtype == entry.dtype &&
+         absl::c_equal(named.dims, entry.dims, [](const Expression& dim, int64_t extent) {
+           return dim.is_constant() && dim.constant() == extent;
+         });
+}
+
+}  // namespace
+
+Loaded::Loaded() = default;
+Loaded::~Loaded() = default;
+
+StatusOr<std::shared_ptr<Loaded>> Loaded::Load(const std::string& path, Device device) {
+  FZ_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path));
+  return Parse(file.bytes(), path, device);
+}
+
+StatusOr<std::shared_ptr<Loaded>> Loaded::Parse(std::string_view bytes, const std::string& path,
+                                                Device device) {
+  const auto damaged = [&](const Status& status) {
+    const std::string_view text(status.message().data(), status.message().size());
+    return Damaged(path, text.ends_with('.') ? text.substr(0, text.size() - 1) : text);
+  };
+  const auto parsed = ParseSafetensors(bytes);
+  if (!parsed.ok()) return damaged(parsed.status());
+  const Safetensors& file = *parsed;
+  const auto text = [&](std::string_view name) {
+    const auto it = file.metadata.find(std::string(name));
+    return it == file.metadata.end() ? std::string() : it->second;
+  };
+  if (!file.metadata.contains("frazil.program"))
+    return Damaged(path, "it holds no program, but tensors: read it with fz.load");
+  int version = 0;
+  if (!absl::SimpleAtoi(text("frazil.format"), &version) || version != kFormatVersion) {
+    return ValueError("[load_program] '", path, "' has format version '", text("frazil.format"),
+                      "', this frazil reads ", kFormatVersion,
+                      ": export it again, or use the frazil that wrote it (",
+                      text("frazil.version"), ").");
+  }
+  if (Status s = CheckDigests(file, text(kDigests)); !s.ok()) return damaged(s);
+  auto program = ParseProgram(text("frazil.program"));
+  if (!program.ok()) return damaged(program.status());
+  std::shared_ptr<Loaded> loaded(new Loaded);
+  loaded->program_ = std::make_unique<Program>(*std::move(program));
+  loaded->name_ = text("frazil.name");
+  loaded->version_ = text("frazil.version");
+  loaded->python_ = text("frazil.python");
+  if (loaded->name_.empty()) loaded->name_ = "program";
+  if (loaded->program_->tensors.size() != file.entries.size())
+    return Damaged(path, StrCat("its program names ", loaded->program_->tensors.size(),
+                                " tensors, and ", file.entries.size(), " are there"));
+  std::map<std::string_view, const Safetensors::Entry*> entries;
+  for (const Safetensors::Entry& entry : file.entries) entries[entry.name] = &entry;
+  for (const Program::Named& named : loaded->program_->tensors) {
+    const auto it = entries.find(named.name);
+    if (it == entries.end() || !Fits(named, *it->second))
+      return Damaged(path, StrCat("'", named.name, "' is not there as ",
+                                  Describe(*loaded->program_, named)));
+    FZ_ASSIGN_OR_RETURN(Tensor t, TensorOf(*it->second, device));
+    loaded->tensors_.push_back(std::move(t));
+  }
+  loaded->trace_ = std::make_unique<tracer::Trace>(loaded->name_, true);
+  // What it depends on is known: nothing is compared afterwards.
+  loaded->promise_ = std::make_unique<tracer::Promise>(
+      &loaded->trace_->recording(), tracer::Policy{.first = 0, .every = 0});
+  return loaded;
+}
+
+std::vector<std::string> Loaded::input_names() const {
+  std::vector<std::string> names;
+  for (const Program::Named& named : program_->inputs) names.push_back(named.name);
+  return names;
+}
+
+std::vector<std::string> Loaded::input_types() const {
+  std::vector<std::string> types;
+  for (const Program::Named& named : program_->inputs) types.push_back(Describe(*program_, named));
+  return types;
+}
+
+int Loaded::results() const { return program_->outputs; }
+
+int Loaded::InputNamed(std::string_view name) const {
+  const auto it = absl::c_find_if(program_->inputs, [&](const auto& i) { return i.name == name; });
+  return it == program_->inputs.end() ? -1 : static_cast<int>(it - program_->inputs.begin());
+}
+
+Status Loaded::CheckInputs(tracer::Cells inputs) const {
+  if (inputs.size() != program_->inputs.size()) {
+    return TypeError("[", name_, "] takes ", program_->inputs.size(), " inputs (",
+                     absl::StrJoin(input_types(), ", "), "), got ", inputs.size(), ".");
+  }
+  for (const Tensor* t : inputs) {
+    if (!t->defined()) return TypeError("[", name_, "] an input holds nothing.");
+    FZ_RETURN_IF_ERROR(t->status());
+  }
+  return absl::OkStatus();
+}
+
+StatusOr<std::pair<DType, std::vector<int64_t>>> Loaded::InputType(
+    int input, const std::map<std::string, int64_t>& sizes) const {
+  const Program::Named& named = program_->inputs[input];
+  std::vector<int64_t> dims;
+  for (const Expression& dim : named.dims) {
+    if (dim.is_constant()) {
+      dims.push_back(dim.constant());
+      continue;
+    }
+    const std::string& symbol = program_->symbols[dim.symbol()].name;
+    const auto it = sizes.find(symbol);
+    if (it == sizes.end())
+      return ValueError("[", name_, "] '", named.name, "' is ", Describe(*program_, named),
+                        ": the size of ", symbol, " is not given.");
+    dims.push_back(it->second);
+  }
+  return std::pair(named.dtype, std::move(dims));
+}
+
+Status Loaded::Profile(tracer::Cells inputs, std::vector<Tensor>* outputs,
+                       std::vector<CallTime>* times) {
+  FZ_RETURN_IF_ERROR(CheckInputs(inputs));
+  std::vector<Tensor*> tensors;
+  for (Tensor& t : tensors_) tensors.push_back(&t);
+  return Run(*program_, name_, {inputs, tensors}, outputs, times);
+}
+
+Status Loaded::Call(tracer::Cells inputs, std::vector<Tensor>* outputs, tracer::Cells tensors) {
+  FZ_RETURN_IF_ERROR(CheckInputs(inputs));
+  SmallStack<Tensor*, 16> cells;
+  for (Tensor* t : inputs) cells.push_back(t);
+  for (Tensor* t : tensors) cells.push_back(t);
+  for (size_t i = tensors.size(); i < tensors_.size(); ++i) cells.push_back(&tensors_[i]);
+  const Cells parts{cells.span().first(inputs.size()), cells.span().subspan(inputs.size())};
+  if (!tracer::Enabled() || tracer::Inside()) {
+    tracer::Call call(trace_.get());
+    FZ_RETURN_IF_ERROR(Run(*program_, name_, parts, outputs));
+    return call.Finish();
+  }
+  tracer::Words words;
+  tracer::PromisedCall promised(promise_.get(), &words, cells.span());
+  if (promised.Skip()) {
+    for (Tensor& t : promised.outputs()) outputs->push_back(std::move(t));
+    return absl::OkStatus();
+  }
+  FZ_RETURN_IF_ERROR(promised.status());
+  // What is known of a kind is right at once.
+  if (promised.is_new()) promised.LearnAtOnce();
+  tracer::ScriptBuilder* builder = promised.Observe();
+  {
+    tracer::Call call(trace_.get(), builder);
+    FZ_RETURN_IF_ERROR(Run(*program_, name_, parts, outputs));
+    FZ_RETURN_IF_ERROR(call.Finish());
+  }
+  if (!builder) return absl::OkStatus();
+  std::vector<const Tensor*> made;
+  for (const Tensor& t : *outputs) made.push_back(&t);
+  return promised.Learn(made, {}, nullptr, nullptr);
+}
+
+std::vector<Loaded::Named> Loaded::tensors() {
+  std::vector<Named> named;
+  for (size_t i = 0; i < tensors_.size(); ++i)
+    named.push_back({program_->tensors[i].name, program_->tensors[i].constant, &tensors_[i]});
+  return named;
+}
+
+std::vector<std::pair<std::string, Tensor*>> Loaded::state() {
+  std::vector<std::pair<std::string, Tensor*>> state;
+  for (size_t i = 0; i < tensors_.size(); ++i) {
+    if (!program_->tensors[i].constant) state.emplace_back(program_->tensors[i].name, &tensors_[i]);
+  }
+  return state;
+}
+
+StatusOr<ValueRef> Loaded::Fitting(const std::string& name, const Tensor& cell,
+                                   const Tensor& value) const {
+  FZ_RETURN_IF_ERROR(value.status());
+  if (value.dtype() != cell.dtype() || value.shape() != cell.shape())
+    return ValueError("[load_state_dict] '", name, "' of ", name_, " is ", frazil::Describe(cell),
+                      ", got ", frazil::Describe(value), ".");
+  const Tensor copy = ops::to_device(Apply(OpId::k_copy, {&value}), cell.device());
+  FZ_RETURN_IF_ERROR(copy.status());
+  return copy.value_ref();
+}
+
+Status Loaded::SetOne(int number, const Tensor& value) {
+  const auto mine = state();
+  const auto& [name, cell] = mine[number];
+  FZ_ASSIGN_OR_RETURN(ValueRef fitting, Fitting(name, *cell, value));
+  tracer::Learning::Write(cell);
+  cell->SetValue(std::move(fitting));
+  return absl::OkStatus();
+}
+
+Status Loaded::SetState(const std::vector<std::pair<std::string, Tensor>>& tensors) {
+  std::map<std::string_view, const Tensor*> given;
+  for (const auto& [name, t] : tensors) given[name] = &t;
+  const auto mine = state();
+  std::vector<ValueRef> values;
+  for (const auto& [name, cell] : mine) {
+    const auto it = given.find(name);
+    if (it == given.end())
+      return ValueError("[load_state_dict] '", name, "' of ", name_, " is missing.");
+    FZ_ASSIGN_OR_RETURN(ValueRef value, Fitting(name, *cell, *it->second));
+    values.push_back(std::move(value));
+    given.erase(it);
+  }
+  if (!given.empty())
+    return ValueError("[load_state_dict] ", name_, " has no '", given.begin()->first, "'.");
+  for (size_t i = 0; i < mine.size(); ++i) {
+    tracer::Learning::Write(mine[i].second);
+    mine[i].second->SetValue(std::move(values[i]));
+  }
+  return absl::OkStatus();
+}
+
+tracer::TraceStats Loaded::stats() { return promise_->stats(); }
+std::string Loaded::Explain() { return promise_->Explain(); }
+
+}  // namespace frazil::frozen

@@ -1,0 +1,90 @@
+// Loaded: a program of a .frz file with its tensors, as something to call. Made by
+// frazil::jit::load (bindings/cpp/load.h), frz_load (bindings/cpp/c.h) and fz.load_program.
+//
+// A .frz file is a safetensors file: its tensors are the program's weights, states and constants,
+// under their names. Its metadata holds "frazil.format" (1), "frazil.version" (who wrote it),
+// "frazil.name" (the function's), "frazil.program" (frozen/program.h), "frazil.python" (the
+// structure of arguments and results, for Python alone) and "frazil.digests", lines of a digest
+// (frozen/digest.h) and the name of the metadata or tensor that it is of.
+//
+// A call is a call by promise (tracer/promise.h) of the function that makes the program's calls
+// again, over cells: the inputs and the file's tensors. The first calls of a size run it, the others
+// run its plan. Inside of a trace, a gradient or a vmap it is code like any other.
+//
+// Invariants: a file is believed where its digests agree, and checked all the same; what cannot be
+// loaded has touched nothing; a call that fails has written nothing; many threads may call one.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/tensor.h"
+#include "frozen/program.h"
+#include "frozen/run.h"
+#include "tracer/promise.h"
+#include "tracer/trace.h"
+
+#pragma GCC visibility push(default)
+namespace frazil::frozen {
+
+class Loaded {
+ public:
+  // `device`: where its tensors are put, and so where it computes.
+  static StatusOr<std::shared_ptr<Loaded>> Load(const std::string& path, Device device = Device());
+  // The same of a file's bytes; `path` for errors.
+  static StatusOr<std::shared_ptr<Loaded>> Parse(std::string_view file, const std::string& path,
+                                                 Device device = Device());
+  ~Loaded();
+
+  const std::string& name() const { return name_; }
+  const std::string& version() const { return version_; }
+  const std::string& python() const { return python_; }
+  std::vector<std::string> input_names() const;
+  // "f32[batch,64]", of each input.
+  std::vector<std::string> input_types() const;
+  int results() const;
+
+  // One call. The cells of inputs that the program writes to are replaced. `tensors`: cells for those
+  // of the file, in the place of its own; all or none.
+  Status Call(tracer::Cells inputs, std::vector<Tensor>* outputs, tracer::Cells tensors = {});
+  // A call whose parts run one by one, and are timed: added to `times`.
+  Status Profile(tracer::Cells inputs, std::vector<Tensor>* outputs, std::vector<CallTime>* times);
+  // The number of the input of that name, or -1.
+  int InputNamed(std::string_view name) const;
+  // Its dtype and shape, where the symbols have these sizes.
+  StatusOr<std::pair<DType, std::vector<int64_t>>> InputType(
+      int input, const std::map<std::string, int64_t>& sizes) const;
+
+  struct Named {
+    std::string name;
+    bool constant;
+    Tensor* cell;
+  };
+  std::vector<Named> tensors();
+  // Weights and states, which are cells of the program's: calls read and write them. Constants are
+  // not among them.
+  std::vector<std::pair<std::string, Tensor*>> state();
+  // Copies in what has these names; all of them have to be there, and fit.
+  Status SetState(const std::vector<std::pair<std::string, Tensor>>& tensors);
+  Status SetOne(int number, const Tensor& value);  // by its place in state()
+
+  tracer::TraceStats stats();
+  std::string Explain();
+
+ private:
+  Loaded();
+  Status CheckInputs(tracer::Cells inputs) const;
+  StatusOr<ValueRef> Fitting(const std::string& name, const Tensor& cell, const Tensor& value) const;
+  std::string name_, version_, python_;
+  std::unique_ptr<Program> program_;
+  std::vector<Tensor> tensors_;
+  std::unique_ptr<tracer::Trace> trace_;
+  std::unique_ptr<tracer::Promise> promise_;
+};
+
+}  // namespace frazil::frozen
+#pragma GCC visibility pop

@@ -1,0 +1,476 @@
+#include "frozen/run.h"
+
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <optional>
+
+#include "absl/algorithm/container.h"
+#include "absl/cleanup/cleanup.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_join.h"
+#include "core/backend.h"
+#include "core/functions/composite.h"
+#include "core/functions/indices.h"
+#include "core/infer.h"
+#include "frozen/check.h"
+#include "tracer/learning.h"
+
+namespace frazil::frozen {
+namespace {
+
+using Sizes = absl::InlinedVector<int64_t, 4>;
+using Parameters = absl::Span<const Tensor>;
+
+std::string TextOf(const Program& program, const Expression& dim) {
+  return dim.is_constant() ? StrCat(dim.constant()) : program.symbols[dim.symbol()].name;
+}
+
+StatusOr<uint64_t> NumberIn(const Tensor& t) {
+  if (t.size() != 1 || IsInexact(t.dtype()))
+    return ValueError("[program] it reads one integer or bool, not ", frazil::Describe(t), ".");
+  FZ_RETURN_IF_ERROR(Read(*t.value(), Reading::kNumber));
+  FZ_ASSIGN_OR_RETURN(const ValueRef host, OnHost(*t.value()));
+  uint64_t bits = 0;
+  std::memcpy(&bits, host->data, SizeOf(t.dtype()));
+  return bits;
+}
+
+class Runner {
+ public:
+  Runner(const Program& program, std::string_view name, const Cells& cells,
+         std::vector<CallTime>* times)
+      : program_(program), name_(name), cells_(cells), times_(times) {}
+
+  Status Run(std::vector<Tensor>* outputs) {
+    FZ_RETURN_IF_ERROR(Bind());
+    FZ_RETURN_IF_ERROR(MakeNumbers());
+    const Precision before = State().precision;
+    const absl::Cleanup restore = [&] { State().precision = before; };
+    for (const Tensor* t : cells_.inputs) inputs_.push_back(*t);
+    std::vector<Tensor> results;
+    FZ_ASSIGN_OR_RETURN(const Block* end, RunBlock(program_.block, inputs_, &results));
+    std::vector<Tensor> written;
+    for (const auto& [cell, value] : end->writes) written.push_back(At(value, inputs_, results));
+    FZ_RETURN_IF_ERROR(CheckWrites(*end, written));
+    for (const Ref& ref : end->outputs) outputs->push_back(At(ref, inputs_, results));
+    for (size_t i = 0; i < written.size(); ++i) Write(CellOf(end->writes[i].first), written[i]);
+    return absl::OkStatus();
+  }
+
+ private:
+  // The sizes of the symbols, from the inputs.
+  Status Bind() {
+    sizes_.assign(program_.symbols.size(), -1);
+    for (size_t i = 0; i < program_.inputs.size(); ++i) {
+      const Program::Named& wanted = program_.inputs[i];
+      const Tensor& given = *cells_.inputs[i];
+      FZ_RETURN_IF_ERROR(given.status());
+      bool good = given.dtype() == wanted.dtype &&
+                  given.rank() == static_cast<int>(wanted.dims.size());
+      for (size_t axis = 0; good && axis < wanted.dims.size(); ++axis) {
+        const int64_t extent = given.dims()[axis];
+        const int symbol = wanted.dims[axis].symbol();
+        if (symbol < 0) {
+          good = extent == wanted.dims[axis].constant();
+        } else if (sizes_[symbol] < 0) {
+          FZ_RETURN_IF_ERROR(InRange(symbol, extent, wanted.name));
+          sizes_[symbol] = extent;
+        } else if (sizes_[symbol] != extent) {
+          return ValueError("[", name_, "] ", program_.symbols[symbol].name, " is ",
+                            sizes_[symbol], " in one input and ", extent, " in '", wanted.name,
+                            "', which is ", Describe(program_, wanted), ".");
+        }
+      }
+      if (!good) {
+        const std::string text =
+            StrCat("[", name_, "] '", wanted.name, "' must be ", Describe(program_, wanted),
+                   ", got ", frazil::Describe(given), ".");
+        return given.dtype() == wanted.dtype ? ValueError(text) : TypeError(text);
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  Status InRange(int symbol, int64_t extent, std::string_view input) const {
+    const Program::Symbol& s = program_.symbols[symbol];
+    if (extent >= s.low && extent <= s.high) return absl::OkStatus();
+    return ValueError("[", name_, "] ", s.name, " is from ", s.low, " to ", s.high, ", got ", extent,
+                      " in '", input, "': export it with another range.");
+  }
+
+  Status MakeNumbers() {
+    for (const Number& number : program_.numbers) {
+      if (number.of == Number::Of::kBits) {
+        numbers_.push_back(Tensor(Value::Immediate(number.dtype, number.bits)));
+        continue;
+      }
+      FZ_ASSIGN_OR_RETURN(const int64_t size, Size(number.size));
+      const auto v = static_cast<double>(size);
+      const bool whole = number.of == Number::Of::kValue;
+      const double value = number.of == Number::Of::kInverse ? 1 / v
+                           : number.of == Number::Of::kRoot  ? std::sqrt(v)
+                                                             : 1 / std::sqrt(v);
+      numbers_.push_back(
+          ops::scalar(whole ? Scalar::Int(size) : Scalar::Float(value), number.dtype));
+      FZ_RETURN_IF_ERROR(numbers_.back().status());
+    }
+    return absl::OkStatus();
+  }
+
+  StatusOr<int64_t> Size(const Expression& e) const {
+    auto size = e.At(sizes_);
+    if (!size.ok()) return ValueError("[", name_, "] ", std::string(size.status().message()), ".");
+    return size;
+  }
+
+  Tensor At(const Ref& ref, Parameters parameters, const std::vector<Tensor>& results) const {
+    switch (ref.kind) {
+      case Ref::Kind::kParameter:
+        return parameters[ref.index];
+      case Ref::Kind::kTensor:
+        return *cells_.tensors[ref.index];
+      case Ref::Kind::kNumber:
+        return numbers_[ref.index];
+      case Ref::Kind::kResult:
+        return results[ref.index];
+      case Ref::Kind::kNone:
+        break;
+    }
+    return Tensor();
+  }
+
+  Tensor* CellOf(const Ref& ref) const {
+    return (ref.kind == Ref::Kind::kParameter ? cells_.inputs : cells_.tensors)[ref.index];
+  }
+
+  // What is written has the shape and dtype of what was there: the next call takes it.
+  Status CheckWrites(const Block& end, absl::Span<const Tensor> written) const {
+    for (size_t i = 0; i < written.size(); ++i) {
+      const Tensor& before = *CellOf(end.writes[i].first);
+      if (before.dtype() != written[i].dtype() || before.shape() != written[i].shape())
+        return ValueError("[", name_, "] the program writes ", frazil::Describe(written[i]), " to ",
+                          frazil::Describe(before), ".");
+    }
+    return absl::OkStatus();
+  }
+
+  static void Write(Tensor* cell, const Tensor& value) {
+    tracer::Learning::Write(cell);
+    // A leaf stays one.
+    if (cell->node() && cell->node()->leaf())
+      cell->SetValue(value.value_ref());
+    else
+      cell->Set(value.value_ref(), value.node_ref());
+  }
+
+  // The block in which it ended, whose values are `results`.
+  StatusOr<const Block*> RunBlock(const Block& begin, Parameters parameters,
+                                  std::vector<Tensor>* results) {
+    for (const Block* block = &begin;;) {
+      for (const Call& call : block->calls) {
+        const Status made = times_ && parameters.data() == inputs_.data()
+                                ? MakeTimed(call, parameters, results)
+                                : Make(call, parameters, results);
+        if (!made.ok()) return Located(made, call.origin);
+      }
+      if (block->end != Block::End::kRead) return block;
+      const Tensor read = At(block->read, parameters, *results);
+      FZ_ASSIGN_OR_RETURN(const uint64_t outcome, NumberIn(read));
+      const auto known = absl::c_find_if(block->cases, [&](const Block::Case& one) {
+        return one.outcome == outcome;
+      });
+      if (known == block->cases.end()) return Unknown(*block, read, outcome);
+      for (const int32_t r : known->dies) (*results)[r] = Tensor();
+      block = known->block.get();
+    }
+  }
+
+  // One that stands in the program itself.
+  Status MakeTimed(const Call& call, Parameters parameters, std::vector<Tensor>* results) {
+    const auto start = std::chrono::steady_clock::now();
+    FZ_RETURN_IF_ERROR(Make(call, parameters, results));
+    for (int32_t r = call.first_result; r < call.first_result + call.results; ++r) {
+      if ((*results)[r].defined())
+        FZ_RETURN_IF_ERROR(Read(*(*results)[r].value(), Reading::kInside));
+    }
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    const std::string name = NameOf(call);
+    auto row = absl::c_find_if(*times_, [&](const CallTime& t) {
+      return t.name == name && t.origin == call.origin;
+    });
+    if (row == times_->end()) row = times_->insert(row, {name, call.origin});
+    row->seconds += took.count();
+    ++row->times;
+    return absl::OkStatus();
+  }
+
+  static std::string NameOf(const Call& call) {
+    switch (call.kind) {
+      case Call::Kind::kOp:
+        return std::string(Info(static_cast<OpId>(call.op)).name);
+      case Call::Kind::kComposite:
+        return call.op == kUnknownComposite
+                   ? "call"
+                   : std::string(frazil::NameOf(static_cast<CompositeId>(call.op)));
+      case Call::Kind::kWhile:
+        return "while";
+      case Call::Kind::kRepeat:
+        return "repeat";
+      case Call::Kind::kCheck:
+        return "check";
+    }
+    return "";
+  }
+
+  static std::string OutcomeText(const Tensor& read, uint64_t outcome) {
+    if (IsBool(read.dtype())) return outcome ? "True" : "False";
+    const int unused = 64 - BitsOf(read.dtype());
+    return IsSigned(read.dtype()) ? StrCat(static_cast<int64_t>(outcome << unused) >> unused)
+                                  : StrCat(outcome);
+  }
+
+  Status Unknown(const Block& block, const Tensor& read, uint64_t outcome) const {
+    const std::string seen =
+        absl::StrJoin(block.cases, ", ", [&](std::string* out, const Block::Case& one) {
+          out->append(OutcomeText(read, one.outcome));
+        });
+    return RuntimeError("[", name_, "] at ", block.origin.empty() ? "a branch" : block.origin,
+                        " the program reads ", OutcomeText(read, outcome), ", and was exported with ",
+                        seen.empty() ? "nothing" : seen,
+                        " alone: export it with an example that takes this branch.");
+  }
+
+  static Status Located(const Status& status, std::string_view origin) {
+    const std::string_view text(status.message().data(), status.message().size());
+    if (origin.empty() || IsInterruption(status)) return status;
+    const bool stop = text.ends_with('.');
+    return MakeError(frazil::KindOf(status), StrCat(text.substr(0, text.size() - stop), " (", origin,
+                                                    ")."));
+  }
+  static bool IsInterruption(const Status& status) {
+    const ErrorKind kind = frazil::KindOf(status);
+    return kind == ErrorKind::kInterrupted || kind == ErrorKind::kRaised;
+  }
+
+  Status Make(const Call& call, Parameters parameters, std::vector<Tensor>* results) {
+    State().precision = call.precision;
+    absl::InlinedVector<Tensor, 4> operands;
+    for (const Ref& ref : call.operands) operands.push_back(At(ref, parameters, *results));
+    absl::InlinedVector<const Tensor*, 4> inputs;
+    for (const Tensor& t : operands) inputs.push_back(&t);
+    Attrs attrs;
+    for (const Expression& e : call.attrs) {
+      FZ_ASSIGN_OR_RETURN(const int64_t size, Size(e));
+      attrs.push_back(size);
+    }
+    results->resize(static_cast<size_t>(call.first_result + call.results));
+    const absl::Span<Tensor> made =
+        absl::MakeSpan(*results).subspan(static_cast<size_t>(call.first_result));
+    switch (call.kind) {
+      case Call::Kind::kOp:
+        FZ_RETURN_IF_ERROR(Apply({static_cast<OpId>(call.op), inputs, attrs}, &made[0]));
+        break;
+      case Call::Kind::kComposite:
+        FZ_RETURN_IF_ERROR(Composite(call, {call.op, inputs, attrs}, made));
+        break;
+      case Call::Kind::kWhile:
+        FZ_RETURN_IF_ERROR(While(call, &operands, made));
+        break;
+      case Call::Kind::kRepeat:
+        FZ_RETURN_IF_ERROR(Repeat(call, attrs[0], &operands, made));
+        break;
+      case Call::Kind::kCheck:
+        FZ_RETURN_IF_ERROR(Check(call, operands[0], {attrs[0], attrs[1]}));
+        break;
+    }
+    for (const int32_t r : call.dies) (*results)[r] = Tensor();
+    return absl::OkStatus();
+  }
+
+  // -- Ops
+
+  Status Apply(OpCall call, Tensor* result) {
+    FZ_RETURN_IF_ERROR(CheckCall(call));
+    if (call.op == OpId::k_lu_solve && !factors_.contains(call.inputs[1]->value()))
+      return ValueError("[lu_solve] the program gives it factors that lu_factor has not made.");
+    if (MayFail(call.op)) call.indices_checked = AreInRange(call);
+    *result = frazil::Apply(call);
+    FZ_RETURN_IF_ERROR(result->status());
+    if (call.op == OpId::k_lu_factor) factors_.insert(Keep(*result));
+    NoteRange(call, *result);
+    return absl::OkStatus();
+  }
+
+  const Value* Keep(const Tensor& t) {
+    kept_.push_back(t.value_ref());
+    return t.value();
+  }
+
+  // Where integers are known to lie, so that nobody has to look at them again.
+  std::optional<IndexRange> RangeOf(const Tensor& t) const {
+    const auto it = ranges_.find(t.value());
+    return it == ranges_.end() ? std::nullopt : std::optional(it->second);
+  }
+  bool AreInRange(const OpCall& call) const {
+    const auto range = RangeOf(*call.inputs[1]);
+    const int64_t axis = call.attrs[0], axes = call.op == OpId::k_put ? call.attrs[2] : 1;
+    int64_t extent = 1;
+    for (int64_t a = axis; a < axis + axes; ++a) extent *= call.inputs[0]->dims()[a];
+    return range && range->low >= 0 && range->high <= extent;
+  }
+  void NoteRange(const OpCall& call, const Tensor& result) {
+    const OpClass klass = Info(call.op).klass;
+    std::optional<IndexRange> range;
+    if (klass == OpClass::kView || call.op == OpId::k_copy ||
+        (klass == OpClass::kCast && SizeOf(result.dtype()) == 8)) {
+      if (IsInt(result.dtype())) range = RangeOf(*call.inputs[0]);
+    } else if (klass == OpClass::kIota && result.dtype() == DType::kI64) {
+      range = {0, call.attrs[1]};
+    } else if (call.op == OpId::k_argsort) {
+      range = {0, result.dims().back()};
+    } else if (klass == OpClass::kPositions && !call.attrs[1]) {
+      range = {0, call.inputs[0]->size()};
+    }
+    if (range) ranges_[Keep(result)] = *range;
+  }
+
+  Status Check(const Call& call, const Tensor& indices, IndexRange range) {
+    FZ_RETURN_IF_ERROR(indices.status());
+    if (indices.dtype() != DType::kI32 && indices.dtype() != DType::kI64)
+      return TypeError("[", call.check, "] indices must be int32 or int64, got ",
+                       frazil::Describe(indices), ".");
+    FZ_RETURN_IF_ERROR(
+        CheckIndexRange(call.check, indices, range, [&] { return call.of; }).status());
+    ranges_[Keep(indices)] = range;
+    return absl::OkStatus();
+  }
+
+  // -- Composites
+
+  Status Composite(const Call& call, const CompositeCall& made, absl::Span<Tensor> results) {
+    for (const Tensor* t : made.inputs) FZ_RETURN_IF_ERROR(t->status());
+    std::vector<Tensor> operands;
+    for (const Tensor* t : made.inputs) operands.push_back(*t);
+    if (made.id == kUnknownComposite) return RunBody(call, operands, results);
+    FZ_RETURN_IF_ERROR(CheckComposite(made, call.body != nullptr));
+    const auto id = static_cast<CompositeId>(made.id);
+    const ops::BodyOfOperands known = results.size() != 1 ? nullptr
+                                      : id == CompositeId::k_positions_of
+                                          ? ops::JoinedPositions
+                                          : ops::FindBody(id);
+    Status status;
+    ApplyComposite(
+        made,
+        [&](absl::Span<Tensor> outputs) {
+          if (known) {
+            outputs[0] = known(operands, made.attrs);
+          } else if (status = RunBody(call, operands, outputs); !status.ok()) {
+            for (Tensor& t : outputs) t = Tensor(status);
+          }
+        },
+        results);
+    FZ_RETURN_IF_ERROR(status);
+    for (const Tensor& t : results) FZ_RETURN_IF_ERROR(t.status());
+    if (id == CompositeId::k_positions_of && known) NotePositions(made, results[0]);
+    return absl::OkStatus();
+  }
+
+  Status RunBody(const Call& call, Parameters operands, absl::Span<Tensor> results) {
+    if (!call.body) return ValueError("[", name_, "] a call has no body.");
+    std::vector<Tensor> inner;
+    const Precision precision = State().precision;
+    FZ_ASSIGN_OR_RETURN(const Block* end, RunBlock(*call.body, operands, &inner));
+    State().precision = precision;
+    for (size_t i = 0; i < results.size(); ++i) results[i] = At(end->outputs[i], operands, inner);
+    return absl::OkStatus();
+  }
+
+  // Positions over axes are in range where the indices along each axis are: attributes are its
+  // extent, and whether none counts from the end.
+  void NotePositions(const CompositeCall& made, const Tensor& positions) {
+    int64_t all = 1;
+    for (size_t i = 0; i < made.inputs.size(); ++i) {
+      const int64_t extent = made.attrs[2 * i], low = made.attrs[2 * i + 1] ? 0 : -extent;
+      const auto range = RangeOf(*made.inputs[i]);
+      if (!range || range->low < low || range->high > extent ||
+          __builtin_mul_overflow(all, extent, &all))
+        return;
+    }
+    ranges_[Keep(positions)] = {0, all};
+  }
+
+  // -- Loops
+
+  Status While(const Call& call, absl::InlinedVector<Tensor, 4>* operands,
+               absl::Span<Tensor> results) {
+    while (true) {
+      std::vector<Tensor> inner;
+      FZ_ASSIGN_OR_RETURN(const Block* end, RunBlock(*call.body, *operands, &inner));
+      FZ_RETURN_IF_ERROR(Step(*end, call.states, operands, inner));
+      const Tensor read = At(end->read, *operands, inner);
+      FZ_ASSIGN_OR_RETURN(const uint64_t outcome, NumberIn(read));
+      if (outcome == call.goes_on) continue;
+      for (int32_t i = 0; i < call.states; ++i) results[i] = (*operands)[i];
+      results[call.states] = read;
+      return absl::OkStatus();
+    }
+  }
+
+  Status Repeat(const Call& call, int64_t times, absl::InlinedVector<Tensor, 4>* operands,
+                absl::Span<Tensor> results) {
+    if (times < 1) return ValueError("[", name_, "] a loop runs ", times, " times.");
+    for (int64_t i = 0; i < times; ++i) {
+      std::vector<Tensor> inner;
+      FZ_ASSIGN_OR_RETURN(const Block* end, RunBlock(*call.body, *operands, &inner));
+      if (i + 1 == times) {
+        for (size_t r = 0; r < results.size(); ++r)
+          results[r] = At(end->outputs[r], *operands, inner);
+      } else {
+        FZ_RETURN_IF_ERROR(Step(*end, call.states, operands, inner));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  Status Step(const Block& end, int32_t states, absl::InlinedVector<Tensor, 4>* operands,
+              const std::vector<Tensor>& results) const {
+    absl::InlinedVector<Tensor, 4> next;
+    for (int32_t i = 0; i < states; ++i) next.push_back(At(end.outputs[i], *operands, results));
+    for (int32_t i = 0; i < states; ++i) {
+      FZ_RETURN_IF_ERROR(next[i].status());
+      (*operands)[i] = std::move(next[i]);
+    }
+    return absl::OkStatus();
+  }
+
+  const Program& program_;
+  const std::string_view name_;
+  const Cells& cells_;
+  std::vector<CallTime>* const times_;
+  Sizes sizes_;
+  std::vector<Tensor> inputs_, numbers_;
+  // By values that are kept, so that their addresses stay theirs.
+  absl::flat_hash_map<const Value*, IndexRange> ranges_;
+  absl::flat_hash_set<const Value*> factors_;
+  std::vector<ValueRef> kept_;
+};
+
+}  // namespace
+
+std::string Describe(const Program& program, const Program::Named& named) {
+  return StrCat(ShortName(named.dtype), "[",
+                absl::StrJoin(named.dims, ",",
+                              [&](std::string* out, const Expression& dim) {
+                                out->append(TextOf(program, dim));
+                              }),
+                "]");
+}
+
+Status Run(const Program& program, std::string_view name, const Cells& cells,
+           std::vector<Tensor>* outputs, std::vector<CallTime>* times) {
+  return Runner(program, name, cells, times).Run(outputs);
+}
+
+}  // namespace frazil::frozen
