@@ -55,7 +55,7 @@ class Model(Module):
         self.input_names = tuple(v.name for v in given)
         self.output_names = tuple(v.name for v in graph.output)
         self.operators = sorted(f"{d}::{n}" if d else n for d, n in builder.operators)
-        self._types = [v.type for v in given]
+        self._types = tuple([_plain(v.type) for v in given])
         self._device = device
         self._constants = dict(builder.constants)
         self._weights: tuple[tuple[int, str], ...] = ()
@@ -108,66 +108,73 @@ class Model(Module):
 
     def _taken(self, i: int, value: Any) -> Any:
         """An input as a value, checked against its declared type."""
+        kind, dtype, dims = self._types[i]
         if isinstance(value, Tensor):
-            kind = self._types[i]
-            if kind.HasField("tensor_type"):
-                _check(self.input_names[i], kind.tensor_type, value)
+            if kind == "tensor":
+                _check(self.input_names[i], dtype, dims, value)
             return value
+        if kind == "tensor" and isinstance(value, (bool, int)) and dtype in _WHOLE:
+            return Host.number(value, dtype)
         return self._foreign(self.input_names[i], self._types[i], value)
 
-    def _foreign(self, name: str, kind: Any, value: Any) -> Any:
-        if value is None:
-            return None
-        if kind.HasField("optional_type"):
-            return self._foreign(name, kind.optional_type.elem_type, value)
-        if kind.HasField("sequence_type"):
+    def _foreign(self, name: str, type: Any, value: Any) -> Any:
+        kind, dtype, dims = type
+        if value is None or (isinstance(value, Tensor) and kind != "sequence"):
+            return value
+        if kind == "optional":
+            return self._foreign(name, dtype, value)
+        if kind == "sequence":
             if not isinstance(value, (list, tuple)):
                 raise TypeError(f"[onnx] input {name!r} is a sequence: give a list of tensors.")
-            return [self._foreign(name, kind.sequence_type.elem_type, v) for v in value]
-        if kind.HasField("map_type"):
+            return [self._foreign(name, dtype, v) for v in value]
+        if kind == "map":
             return [value]
-        if isinstance(value, Tensor):
-            return value
-        wanted = DTYPES.get(kind.tensor_type.elem_type, "float32")
-        if isinstance(value, (bool, int)) and wanted in NAMES:
-            if wanted[0] in "biu" and wanted != "bfloat16":
-                return Host.number(value, wanted)
-            value = np.asarray(value, dtype=_numpy(wanted))
-        if isinstance(value, (str, float, list, tuple)):
-            value = np.asarray(value, dtype=_numpy(wanted))
-        if not isinstance(value, np.ndarray) and not isinstance(value, np.generic):
+        if isinstance(value, (str, bool, int, float, list, tuple)):
+            own = object if dtype == "str" else np.dtype(dtype if dtype in _NUMPY else "float32")
+            value = np.asarray(value, dtype=own)
+        if isinstance(value, (np.ndarray, np.generic)):
+            array = np.asarray(value)
+            if array.dtype.name not in NAMES:
+                return Host(array, static=False)
+            value = to_tensor(array, self._device)
+        else:
             value = _fz.asarray(value, device=self._device)
-            _check(name, kind.tensor_type, value)
-            return value
-        array = np.asarray(value)
-        if array.dtype.kind == "U":
-            array = array.astype(object)
-        if array.dtype.name not in NAMES:
-            return Host(array, static=False)
-        tensor = to_tensor(array, self._device)
-        if kind.HasField("tensor_type"):
-            _check(name, kind.tensor_type, tensor)
-        return tensor
+        _check(name, dtype, dims, value)
+        return value
 
     def extra_repr(self) -> str:
         return f"{', '.join(self.input_names)} -> {', '.join(self.output_names)}"
 
 
-def _numpy(name: str) -> Any:
-    return object if name == "str" else np.dtype(name) if name != "bfloat16" else np.float32
+_NUMPY = NAMES - {"bfloat16"}
+_WHOLE = tuple(sorted(n for n in NAMES if n == "bool" or "int" in n))
 
 
-def _check(name: str, kind: Any, value: Tensor) -> None:
-    wanted = DTYPES.get(kind.elem_type)
-    if wanted is not None and value.dtype.name != wanted:
-        raise TypeError(f"[onnx] input {name!r} must be {wanted}, got {value.dtype.name}.")
-    if not kind.HasField("shape"):
+def _plain(type: Any) -> tuple[str, Any, Any]:
+    """A TypeProto as ("tensor", dtype, extents), or what it is of."""
+    if type.HasField("optional_type"):
+        return "optional", _plain(type.optional_type.elem_type), None
+    if type.HasField("sequence_type"):
+        return "sequence", _plain(type.sequence_type.elem_type), None
+    if type.HasField("map_type"):
+        return "map", None, None
+    own = type.tensor_type
+    dims = None
+    if own.HasField("shape"):
+        dims = tuple([d.dim_value if d.HasField("dim_value") else None for d in own.shape.dim])
+    return "tensor", DTYPES.get(own.elem_type), dims
+
+
+def _check(name: str, dtype: str | None, dims: Any, value: Tensor) -> None:
+    if dtype is not None and value.dtype.name != dtype:
+        raise TypeError(f"[onnx] input {name!r} must be {dtype}, got {value.dtype.name}.")
+    if dims is None:
         return
-    dims = [d.dim_value if d.HasField("dim_value") else None for d in kind.shape.dim]
-    if len(dims) != value.ndim or any(
-        d is not None and d != n for d, n in zip(dims, value.shape, strict=True)
-    ):
-        said = ", ".join("?" if d is None else str(d) for d in dims)
+    fits = len(dims) == value.ndim
+    for d, n in zip(dims, value.shape, strict=False):
+        fits = fits and (d is None or d == n)
+    if not fits:
+        said = ", ".join(["?" if d is None else str(d) for d in dims])
         raise ValueError(f"[onnx] input {name!r} must have the shape ({said}), got {value.shape}.")
 
 

@@ -253,7 +253,7 @@ class _Builder:
 
     def branch(self, node: Node) -> None:
         """The branch of a condition that is known, as part of this plan."""
-        taken = bool(self.values[node.inputs[0]].array.reshape(()))
+        taken = bool(self.values[node.inputs[0]].whole)
         body = node.bodies["then_branch" if taken else "else_branch"]
         self.nodes(body.nodes)
         for source, place in zip(body.outputs, node.outputs, strict=False):

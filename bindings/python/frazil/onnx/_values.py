@@ -47,7 +47,6 @@ def host_dtype(number: int) -> np.dtype[Any]:
     return np.dtype(getattr(ml_dtypes, name))
 
 
-@functools.cache
 def dtype_of(number: int) -> str:
     """The dtype of tensors for a number of onnx.TensorProto.DataType, "" if there is none."""
     name = DTYPES.get(number, "")
@@ -129,6 +128,12 @@ class Host:
         made.data = int(value).to_bytes(size, "little", signed=dtype[0] == "i").decode("latin-1")
         made.dtype, made.shape, made.static, made._tensors = dtype, (), True, {}
         return made
+
+    @property
+    def whole(self) -> int:
+        """The integer or bool that it is, without NumPy."""
+        signed = self.dtype[0] == "i"
+        return int.from_bytes(self.data.encode("latin-1"), "little", signed=signed)
 
     def again(self, static: bool) -> Host:
         """The same content."""

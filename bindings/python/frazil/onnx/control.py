@@ -14,7 +14,7 @@ from frazil.onnx._values import Host, array_of
 
 def _truth(value: Any, run: Any) -> bool:
     if isinstance(value, Host):
-        return bool(value.array.reshape(()))
+        return bool(value.whole)
     run.reads += 1
     return bool(value.reshape(()))
 

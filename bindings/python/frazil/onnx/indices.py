@@ -26,7 +26,7 @@ def gather(x: Any, indices: Any, *, axis: int = 0, node: Any) -> Any:
         return np.take(x.array, array_of(indices), axis=axis)
     x = node.deliver(x, 0)
     if isinstance(indices, Host) and indices.shape == ():  # one element: a view
-        i = int(indices.array)
+        i = indices.whole
         return x[(slice(None),) * (axis % x.ndim) + (i,)]
     return fz.take(x, node.deliver(indices, 0), axis=axis)
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import frazil as fz
+from frazil.nn._places import part
 from frazil.onnx._table import converts
 from frazil.onnx._values import Host, Known, array_of, dtype_of, host_dtype
 
@@ -217,6 +218,19 @@ def tile(x: Any, repeats: Any) -> Any:
     return fz.tile(x, tuple(ints(repeats)))
 
 
+def _beyond(n: int, before: int, after: int, mode: str) -> list[int]:
+    """Which elements of an axis stand before and behind it, and those in it."""
+    places = range(-before, n + after)
+    if mode == "edge":
+        return [min(max(i, 0), n - 1) for i in places]
+    if mode == "wrap":
+        return [i % n for i in places]
+    if mode != "reflect":
+        raise ValueError(f"[onnx] Pad has no mode {mode!r}.")
+    period = max(2 * (n - 1), 1)
+    return [min(i % period, period - i % period) for i in places]
+
+
 def _padded(x: Any, pads: list[int], mode: str, value: Any, axes: Any) -> Any:
     axes = list(range(x.ndim)) if axes is None else [a % x.ndim for a in axes]
     n = len(axes)
@@ -237,8 +251,7 @@ def _padded(x: Any, pads: list[int], mode: str, value: Any, axes: Any) -> Any:
         return fz.pad(x, widths, constant_values=value)
     for axis, (before, after) in enumerate(widths):
         if before or after:
-            at = np.pad(np.arange(x.shape[axis]), (before, after), mode=mode)  # type: ignore
-            x = fz.take(x, fz.asarray(at), axis=axis)
+            x = part(x, axis, _beyond(x.shape[axis], before, after, mode))
     return x
 
 
