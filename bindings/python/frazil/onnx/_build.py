@@ -6,6 +6,7 @@ are put in the place of their calls, and all that is not supported is told at on
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,7 @@ class Builder:
         self.model, self.folder, self.device = model, folder, device
         self.constants: dict[int, Host] = {NOTHING: None, SINK: None}  # type: ignore[dict-item]
         self.weights: dict[int, tuple[str, np.ndarray[Any, Any], bool]] = {}
+        self.laid: dict[int, Any] = {}  # how weights lie in memory
         self.functions = {(self.domain(f.domain), f.name): f for f in model.functions}
         self.problems: dict[str, None] = {}
         self.operators: set[tuple[str, str]] = set()
@@ -198,7 +200,7 @@ class Builder:
                 return self.call(body, proto, inputs, scope, where)
             self.unsupported(domain, name, opset, where)
             row = Conversion(domain, name, 1, _nothing, (), 2, 0, None, frozenset(),
-                             False, False, False, False, False)  # fmt: skip
+                             False, False, False, False, False, {})  # fmt: skip
         self.operators.add((domain, name))
         attributes = self.attributes(proto, scope, where)
         self.fits(row, attributes, inputs, where)
@@ -207,6 +209,9 @@ class Builder:
         node.device = self.device
         if name == "Gradient":
             self.gradient(node, scope, where)
+        for i, fn in row.laid.items():
+            if i < len(inputs):
+                self.laid[inputs[i]] = functools.partial(fn, **attributes)
         for p in outputs:
             self.nodes_of[p] = node
         return [node]

@@ -59,16 +59,17 @@ class Model(Module):
         self._device = device
         self._constants = dict(builder.constants)
         self._weights: tuple[tuple[int, str], ...] = ()
-        self._fill(builder.weights)
+        self._fill(builder.weights, builder.laid)
         self._body.fix({*self._constants, *builder.weights})
 
-    def _fill(self, weights: dict[int, tuple[str, Any, bool]]) -> None:
+    def _fill(self, weights: dict[int, tuple[str, Any, bool]], laid: dict[int, Any]) -> None:
         places = []
         for place, (name, array, is_buffer) in weights.items():
             own = name or "weight"
             while hasattr(self, own):
                 own += "_"
             tensor = to_tensor(array, self._device)
+            tensor = laid[place](tensor) if place in laid else tensor
             if is_buffer:
                 self.register_buffer(own, tensor)
             else:

@@ -81,6 +81,10 @@ class Node:
         else:
             given = [self.deliver(values[p], self.kind(i)) for i, p in enumerate(self.inputs)]
             results = self.call(*given)
+        self.fill(values, results, static)
+
+    def fill(self, values: dict[int, Any], results: Any, static: bool) -> None:
+        """Puts what the conversion returned into its places."""
         if not isinstance(results, tuple):
             results = (results,)
         for place, result in zip(self.outputs, results, strict=False):
@@ -243,13 +247,37 @@ class _Builder:
             node.kind(i) == HOST and not self._static(p) and values[p] is not None
             for i, p in enumerate(node.inputs)
         )
-        node.run(values, self.run, False)
+        step = self._ran(node)
         self.run.reads += reads
         reads = reads or self.run.reads > before
         if reads or any(p in self.moving for p in node.uses):
             self.moving.update(node.outputs)
         self.moving.update(p for p in node.outputs if isinstance(values.get(p), list))
-        self.steps.append(self._step(node))
+        self.steps.append(step)
+
+    def _ran(self, node: Node) -> _Step:
+        """The node has run; the step that runs it again."""
+        values = self.values
+        if node.conversion.control:
+            node.run(values, self.run, False)
+            return _Step(node, node.run, None)  # type: ignore[arg-type]
+        given, inputs, quick = [], [], True
+        for i, place in enumerate(node.inputs):
+            value, kind = values[place], node.kind(i)
+            made = node.deliver(value, kind)
+            if self._static(place):
+                order = node.conversion.laid.get(i)
+                if order is not None and made is not None:
+                    made = order(made, **node.attributes)
+                inputs.append(self.constant(made))
+            else:
+                quick = quick and (made is value or kind == RAW)
+                inputs.append(place)
+            given.append(made)
+        node.fill(values, node.call(*given), False)
+        if not quick:
+            return _Step(node, node.run, None)  # type: ignore[arg-type]
+        return _Step(node, node.call, tuple(inputs))
 
     def branch(self, node: Node) -> None:
         """The branch of a condition that is known, as part of this plan."""
@@ -266,20 +294,6 @@ class _Builder:
                 alias = _Step(node, _same, (source,))
                 alias.outputs = (place,)
                 self.steps.append(alias)
-
-    def _step(self, node: Node) -> _Step:
-        conversion, inputs = node.conversion, []
-        if conversion.control:
-            return _Step(node, node.run, None)  # type: ignore[arg-type]
-        for i, place in enumerate(node.inputs):
-            value, kind = self.values[place], node.kind(i)
-            if self._static(place):
-                inputs.append(self.constant(node.deliver(value, kind)))
-            elif kind == HOST or (kind != RAW and isinstance(value, Host)):
-                return _Step(node, node.run, None)  # type: ignore[arg-type]
-            else:
-                inputs.append(place)
-        return _Step(node, node.call, tuple(inputs))
 
     def constant(self, value: Any) -> int:
         if value is None:

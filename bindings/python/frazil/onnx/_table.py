@@ -38,6 +38,7 @@ class Conversion(NamedTuple):
     random: bool
     data: bool
     shape_only: bool
+    laid: dict[int, Callable[..., Any]]  # how weights lie in memory, by input
 
 
 TABLE: dict[tuple[str, str], list[Conversion]] = {}
@@ -54,6 +55,7 @@ def converts(
     random: bool = False,
     data: bool = False,
     shape_only: bool = False,
+    laid: dict[str, Callable[..., Any]] | None = None,
 ) -> Callable[[Any], Any]:
     """Enters a function as the conversion of operators (their names, separated by spaces).
 
@@ -61,11 +63,15 @@ def converts(
     they were computed; those named in `raw` as they are. A keyword-only parameter `node` gets the
     node. `control`: the function gets (node, values, run) and runs bodies. `random`: it draws, and
     is called each time. `data`: shapes of its results depend on data. `shape_only`: it looks at
-    nothing but the shapes of its inputs.
+    nothing but the shapes of its inputs. `laid`: a function of a constant or weight
+    and the node's attributes, for inputs of these names: the same tensor in the memory order in which
+    it is read.
     """
 
     def enter(fn: Any) -> Any:
         kinds, rest, least, attributes, needed = [], None, 0, [], []
+        names_of = list(inspect.signature(fn).parameters)
+        orders = {names_of.index(n): f for n, f in (laid or {}).items()}
         any_attribute = wants_node = False
         for p in () if control else inspect.signature(fn).parameters.values():
             kind = HOST if p.name in host.split() else RAW if p.name in raw.split() else TENSOR
@@ -88,7 +94,7 @@ def converts(
                 Conversion(
                     domain, name, since, fn, tuple(kinds), RAW if control else rest, least,
                     None if any_attribute or control else frozenset(attributes),
-                    frozenset(needed), wants_node, control, random, data, shape_only,
+                    frozenset(needed), wants_node, control, random, data, shape_only, orders,
                 )
             )  # fmt: skip
             rows.sort(key=lambda row: row.since)

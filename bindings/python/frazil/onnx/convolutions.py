@@ -79,7 +79,16 @@ def conv_of(
     return convolved(x, w, strides, widths, dilations, group)
 
 
-@converts("Conv")
+def channels_last(w: Any, **_: Any) -> Any:
+    """Weights (out, in, ...kernel) whose memory is (...kernel, in, out)."""
+    if w.ndim < 3:
+        return w
+    order = (*range(2, w.ndim), 1, 0)
+    back = sorted(range(w.ndim), key=lambda i: order[i])
+    return fz.permute_dims(fz.copy(fz.permute_dims(w, order)), tuple(back))
+
+
+@converts("Conv", laid={"w": channels_last})
 def conv(
     x: Any, w: Any, b: Any = None, *, group: int = 1, auto_pad: str = "NOTSET",
     kernel_shape: Any = None, pads: Any = None, strides: Any = None, dilations: Any = None,

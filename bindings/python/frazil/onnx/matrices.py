@@ -14,7 +14,11 @@ def matmul(a: Any, b: Any) -> Any:
     return fz.matmul(a, b)
 
 
-@converts("Gemm")
+def _turned(b: Any, *, transB: int = 0, **_: Any) -> Any:
+    return fz.matrix_transpose(fz.copy(fz.matrix_transpose(b))) if transB else b
+
+
+@converts("Gemm", laid={"b": _turned})
 def gemm(
     a: Any, b: Any, c: Any = None, *, alpha: float = 1.0, beta: float = 1.0, transA: int = 0,
     transB: int = 0, broadcast: int = 1,

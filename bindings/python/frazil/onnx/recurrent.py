@@ -8,6 +8,11 @@ import frazil as fz
 from frazil import nn
 from frazil.onnx._table import converts
 
+def turned(w: Any, **_: Any) -> Any:
+    """Weights whose memory is that of their transposes."""
+    return fz.matrix_transpose(fz.copy(fz.matrix_transpose(w)))
+
+
 # name: (function of x, alpha, beta; default alpha; default beta)
 _ACTIVATIONS: dict[str, Any] = {
     "relu": (lambda x, a, b: nn.relu(x), 0.0, 0.0),
@@ -87,7 +92,7 @@ def _zeros(value: Any, batch: int, hidden: int, like: Any) -> Any:
     return fz.zeros((batch, hidden), dtype=like.dtype) if value is None else value
 
 
-@converts("RNN", 7)
+@converts("RNN", 7, laid={"w": turned, "r": turned})
 def rnn(
     x: Any, w: Any, r: Any, b: Any = None, sequence_lens: Any = None, initial_h: Any = None, *,
     activations: Any = ("Tanh", "Tanh"), activation_alpha: Any = None, activation_beta: Any = None,
@@ -108,7 +113,7 @@ def rnn(
     return _directions(x, w, direction, layout, sequence_lens, [initial_h], run, node)
 
 
-@converts("GRU", 7)
+@converts("GRU", 7, laid={"w": turned, "r": turned})
 def gru(
     x: Any, w: Any, r: Any, b: Any = None, sequence_lens: Any = None, initial_h: Any = None, *,
     activations: Any = None, activation_alpha: Any = None, activation_beta: Any = None,
@@ -149,7 +154,7 @@ def gru(
     return _directions(x, w, direction, layout, sequence_lens, [initial_h], run, node)
 
 
-@converts("LSTM", 7)
+@converts("LSTM", 7, laid={"w": turned, "r": turned})
 def lstm(
     x: Any, w: Any, r: Any, b: Any = None, sequence_lens: Any = None, initial_h: Any = None,
     initial_c: Any = None, p: Any = None, *, activations: Any = None, activation_alpha: Any = None,
