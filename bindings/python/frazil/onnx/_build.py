@@ -358,7 +358,7 @@ class Builder:
         body = Body(path, tuple(xs + zs), (y,), "gradient")
         node.extra = body, len(xs)
         node.bodies["gradient"] = body
-        node.uses = node.uses | set(body.captured)
+        node.uses = tuple({*node.uses, *body.captured})
 
 
 def _nothing(*_: Any) -> None:

@@ -13,7 +13,7 @@ from frazil._named import flag as _flag
 from frazil._parameters import Parameter
 from frazil.nn.module import Module
 from frazil.onnx._build import Builder
-from frazil.onnx._plan import Run
+from frazil.onnx._plan import Hidden, Run
 from frazil.onnx._reading import package, parse
 from frazil.onnx._values import DTYPES, NAMES, Host, to_tensor
 
@@ -57,10 +57,10 @@ class Model(Module):
         self.operators = sorted(f"{d}::{n}" if d else n for d, n in builder.operators)
         self._types = tuple([_plain(v.type) for v in given])
         self._device = device
-        self._constants = dict(builder.constants)
+        self._constants = Hidden(dict(builder.constants))
         self._weights: tuple[tuple[int, str], ...] = ()
         self._fill(builder.weights, builder.laid)
-        self._body.fix({*self._constants, *builder.weights})
+        self._body.fix({*builder.constants, *builder.weights})
 
     def _fill(self, weights: dict[int, tuple[str, Any, bool]], laid: dict[int, Any]) -> None:
         places = []

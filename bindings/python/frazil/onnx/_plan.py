@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import weakref
 from typing import TYPE_CHECKING, Any
 
 from frazil._frazil import Tensor
@@ -31,6 +32,31 @@ NOTHING, SINK = -1, -2  # places of an input that is not given, of an output tha
 _places = itertools.count(-3, -1)  # of constants of plans
 
 
+class Hidden:
+    """What plans are made from. Traced calls compare all that a module reaches: this is read when a
+    plan is made, and what it stands for is kept elsewhere. Copies of a model share it."""
+
+    def __init__(self, content: Any) -> None:
+        _contents[self] = content
+
+    def read(self) -> Any:
+        return _contents[self]
+
+    def __copy__(self) -> Hidden:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Hidden:
+        return self
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "[onnx] a loaded model cannot be pickled: keep its file and its state_dict()."
+        )
+
+
+_contents: weakref.WeakKeyDictionary[Hidden, Any] = weakref.WeakKeyDictionary()
+
+
 class Node:
     """A node of a model with the conversion that stands for it. Inputs and outputs are places."""
 
@@ -48,7 +74,7 @@ class Node:
         self.bodies = {n: b for n, b in attributes.items() if isinstance(b, Body)}
         self.device: str | None = None
         self.extra: Any = None  # what the loader hands to a control conversion besides
-        self.uses = set(inputs).union(*(b.captured for b in self.bodies.values()))
+        self.uses = tuple(set(inputs).union(*(b.captured for b in self.bodies.values())))
         options = dict(attributes)
         if conversion.wants_node:
             options["node"] = self
@@ -109,8 +135,6 @@ class Run:
 
 
 class _Step:
-    __slots__ = ("drops", "fn", "inputs", "node", "outputs")
-
     def __init__(self, node: Node, fn: Any, inputs: tuple[int, ...]) -> None:
         self.node, self.fn, self.inputs = node, fn, inputs
         self.outputs, self.drops = node.outputs, ()
@@ -139,29 +163,30 @@ class Body:
     def __init__(
         self, nodes: list[Node], inputs: tuple[int, ...], outputs: tuple[int, ...], name: str
     ) -> None:
-        self.nodes, self.inputs, self.outputs, self.name = nodes, inputs, outputs, name
+        self.inputs, self.outputs, self.name = inputs, outputs, name
+        self.hidden = Hidden(nodes)
         made = {p for n in nodes for p in n.outputs} | {NOTHING, SINK, *inputs}
         used = set().union(*(n.uses for n in nodes), outputs)
-        self.captured = tuple(sorted(used - made))
+        self.captured: tuple[int, ...] = tuple(sorted(used - made))
         self.depends: tuple[int, ...] = ()  # inputs and captured places that are not fixed
         self.plans: dict[Any, _Plan] = {}
 
     def fix(self, fixed: set[int]) -> None:
         """Tells which places hold weights and constants: no part of what plans are found by."""
         self.depends = tuple(p for p in (*self.inputs, *self.captured) if p not in fixed)
-        for node in self.nodes:
+        for node in self.hidden.read():
             for body in node.bodies.values():
                 body.fix(fixed)
 
     def run(
-        self, values: dict[int, Any], run: Run, constants: dict[int, Any] | None = None
+        self, values: dict[int, Any], run: Run, constants: Hidden | None = None
     ) -> tuple[Any, ...]:
         """The outputs, of inputs in their places. `constants` are the model's, for its graph: a plan
         has those that it needs."""
         key = tuple([_signature(values[p]) for p in self.depends])
         plan = self.plans.get(key)
         if plan is None:
-            plan = self._first(values, run, constants or {})
+            plan = self._first(values, run, constants.read() if constants else {})
             while len(self.plans) >= PLANS:
                 del self.plans[next(iter(self.plans))]
             self.plans[key] = plan
@@ -191,7 +216,7 @@ class Body:
             if isinstance(value, list) or (isinstance(value, Host) and not value.static):
                 builder.moving.add(place)
         before = run.reads
-        builder.nodes(self.nodes)
+        builder.nodes(self.hidden.read())
         builder.plan.reads = run.reads > before
         return builder.finished(constants)
 
@@ -283,7 +308,7 @@ class _Builder:
         """The branch of a condition that is known, as part of this plan."""
         taken = bool(self.values[node.inputs[0]].whole)
         body = node.bodies["then_branch" if taken else "else_branch"]
-        self.nodes(body.nodes)
+        self.nodes(body.hidden.read())
         for source, place in zip(body.outputs, node.outputs, strict=False):
             self.values[place] = self.values[source]
             if self._static(source):

@@ -67,8 +67,6 @@ class Known:
     want on the host. It answers as an array does where they ask, and makes one for whoever needs
     it; traced calls, which follow what is read, do not meet NumPy in here."""
 
-    __slots__ = ("dtype", "flat", "shape")
-
     def __init__(self, flat: tuple[Any, ...], shape: tuple[int, ...], dtype: str) -> None:
         self.flat, self.shape, self.dtype = flat, shape, dtype
 
@@ -105,8 +103,6 @@ class Known:
 
 class Host:
     """Content of an array of the host. `static`: it is the same at every call with these shapes."""
-
-    __slots__ = ("_tensors", "data", "dtype", "shape", "static")
 
     data: Any  # bytes as Latin-1 text, which traced calls compare; of strings a tuple
 

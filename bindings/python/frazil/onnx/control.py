@@ -51,8 +51,6 @@ class _Counter(Host):
     """The number of an iteration: known to the host, and a tensor that is counted up, so that
     traced loops are alike."""
 
-    __slots__ = ("counted",)
-
     def __init__(self, i: int, counted: Any) -> None:
         super().__init__(np.asarray(i, np.int64), static=False)
         self.counted = counted
