@@ -205,8 +205,7 @@ class Builder:
         attributes = self.attributes(proto, scope, where)
         self.fits(row, attributes, inputs, where)
         outputs = tuple(self.define(scope, n, where) if n else SINK for n in proto.output)
-        node = Node(row, attributes, inputs, outputs, where, opset)
-        node.device = self.device
+        node = Node(row, attributes, inputs, outputs, where, self.device)
         if name == "Gradient":
             self.gradient(node, scope, where)
         for i, fn in row.laid.items():
@@ -258,7 +257,7 @@ class Builder:
             if a.type == kinds.STRING:
                 return a.s.decode("utf-8")
             if a.type == kinds.STRINGS:
-                return [s.decode("utf-8") for s in a.strings]
+                return tuple([s.decode("utf-8") for s in a.strings])
         except UnicodeDecodeError:
             raise ValueError(f"[onnx] {where}: attribute {a.name!r} holds no UTF-8.") from None
         if a.type == kinds.TENSOR:
@@ -268,7 +267,7 @@ class Builder:
         if a.type == kinds.GRAPH:
             return self.graph(a.g, scope, scope.opsets)
         if a.type in (kinds.INTS, kinds.FLOATS):
-            return list(a.ints if a.type == kinds.INTS else a.floats)
+            return tuple(a.ints if a.type == kinds.INTS else a.floats)
         if a.type in (kinds.INT, kinds.FLOAT):
             return a.i if a.type == kinds.INT else a.f
         if a.type == kinds.TYPE_PROTO:
@@ -307,7 +306,7 @@ class Builder:
         self.calls.pop()
         identity = find("", "Identity", 1)
         assert identity is not None
-        return nodes + [Node(identity, {}, (a,), (b,), where, 1) for a, b in made]
+        return nodes + [Node(identity, {}, (a,), (b,), where) for a, b in made]
 
     def body_of(self, domain: str, name: str, opset: int, proto: Any) -> Any:
         """The function by which ONNX defines an operator, if it does."""

@@ -10,18 +10,17 @@ run the steps. A node that reads data (`Host` wanted, a tensor there) makes what
 
 from __future__ import annotations
 
-import functools
 import itertools
 import weakref
 from typing import TYPE_CHECKING, Any
 
 from frazil._frazil import Tensor
 from frazil._grad import no_grad
-from frazil.onnx._table import HOST, RAW, Conversion
+from frazil.onnx._table import HOST, RAW, Conversion, Functions
 from frazil.onnx._values import Host, array_of, known_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
 __all__ = ["Body", "Node", "Run", "wrap"]
 
@@ -29,6 +28,7 @@ PLANS = 256  # of one body; then the oldest goes
 
 NOTHING, SINK = -1, -2  # places of an input that is not given, of an output that nobody wants
 
+_IDENTITY = ":Identity:1"
 _places = itertools.count(-3, -1)  # of constants of plans
 
 
@@ -57,6 +57,26 @@ class Hidden:
 _contents: weakref.WeakKeyDictionary[Hidden, Any] = weakref.WeakKeyDictionary()
 
 
+class Site:
+    """What a conversion may ask about its node."""
+
+    def __init__(self, outputs: tuple[int, ...], device: str | None) -> None:
+        self.wanted = tuple([p != SINK for p in outputs])
+        self.device = device
+
+    def wants(self, output: int) -> bool:
+        """Whether somebody uses an output."""
+        return output < len(self.wanted) and self.wanted[output]
+
+    def deliver(self, value: Any, kind: int) -> Any:
+        """A value in the form in which the conversion wants it."""
+        if value is None or kind == RAW or isinstance(value, list):
+            return value
+        if kind == HOST:
+            return known_of(value)
+        return value.tensor(self.device) if isinstance(value, Host) else value
+
+
 class Node:
     """A node of a model with the conversion that stands for it. Inputs and outputs are places."""
 
@@ -67,38 +87,26 @@ class Node:
         inputs: tuple[int, ...],
         outputs: tuple[int, ...],
         where: str,
-        opset: int,
+        device: str | None = None,
     ) -> None:
         self.conversion, self.attributes, self.where = conversion, attributes, where
-        self.inputs, self.outputs, self.opset = inputs, outputs, opset
+        self.inputs, self.outputs = inputs, outputs
+        self.site = Site(outputs, device)
         self.bodies = {n: b for n, b in attributes.items() if isinstance(b, Body)}
-        self.device: str | None = None
         self.extra: Any = None  # what the loader hands to a control conversion besides
         self.uses = tuple(set(inputs).union(*(b.captured for b in self.bodies.values())))
         options = dict(attributes)
         if conversion.wants_node:
-            options["node"] = self
-        fn = conversion.fn
-        self.call: Callable[..., Any] = functools.partial(fn, **options) if options else fn
+            options["node"] = self.site
+        self.options = options
 
-    def wants(self, output: int) -> bool:
-        """Whether somebody uses an output."""
-        return output < len(self.outputs) and self.outputs[output] != SINK
+    def deliver(self, value: Any, kind: int) -> Any:
+        return self.site.deliver(value, kind)
 
     def kind(self, i: int) -> int:
         kinds = self.conversion.kinds
         rest = self.conversion.rest
         return kinds[i] if i < len(kinds) else RAW if rest is None else rest
-
-    def deliver(self, value: Any, kind: int) -> Any:
-        """A value in the form in which the conversion wants it."""
-        if value is None or kind == RAW:
-            return value
-        if isinstance(value, list):
-            return value
-        if kind == HOST:
-            return known_of(value)
-        return value.tensor(self.device) if isinstance(value, Host) else value
 
     def run(self, values: dict[int, Any], run: Run, static: bool) -> None:
         """Calls the conversion with the values in their places."""
@@ -108,6 +116,9 @@ class Node:
             given = [self.deliver(values[p], self.kind(i)) for i, p in enumerate(self.inputs)]
             results = self.call(*given)
         self.fill(values, results, static)
+
+    def call(self, *given: Any) -> Any:
+        return self.conversion.fn(*given, **self.options)
 
     def fill(self, values: dict[int, Any], results: Any, static: bool) -> None:
         """Puts what the conversion returned into its places."""
@@ -135,14 +146,15 @@ class Run:
 
 
 class _Step:
-    def __init__(self, node: Node, fn: Any, inputs: tuple[int, ...]) -> None:
-        self.node, self.fn, self.inputs = node, fn, inputs
-        self.outputs, self.drops = node.outputs, ()
+    def __init__(self, node: Node, what: Any, inputs: tuple[int, ...] | None) -> None:
+        self.node, self.what, self.inputs = node, what, inputs
+        self.options = node.options if what == node.conversion.key else {}
+        self.outputs = node.outputs
 
 
 class _Plan:
     def __init__(self) -> None:
-        self.steps: list[Any] = []
+        self.steps: tuple[Any, ...] = ()  # (name in Functions or a node, options, places ...)
         self.constants: dict[int, Any] = {}
         self.reads = False
 
@@ -193,11 +205,11 @@ class Body:
         else:
             run.reads += plan.reads
             values.update(plan.constants)
-            for fn, inputs, outputs, drops in plan.steps:
+            for what, options, inputs, outputs, drops in plan.steps:
                 if inputs is None:
-                    fn(values, run, False)
+                    what.run(values, run, False)
                 else:
-                    result = fn(*[values[p] for p in inputs])
+                    result = getattr(Functions, what)(*[values[p] for p in inputs], **options)
                     if len(outputs) == 1 and not isinstance(result, tuple):
                         values[outputs[0]] = result if isinstance(result, Tensor) else wrap(result)
                     else:
@@ -285,7 +297,7 @@ class _Builder:
         values = self.values
         if node.conversion.control:
             node.run(values, self.run, False)
-            return _Step(node, node.run, None)  # type: ignore[arg-type]
+            return _Step(node, node, None)
         given, inputs, quick = [], [], True
         for i, place in enumerate(node.inputs):
             value, kind = values[place], node.kind(i)
@@ -301,8 +313,8 @@ class _Builder:
             given.append(made)
         node.fill(values, node.call(*given), False)
         if not quick:
-            return _Step(node, node.run, None)  # type: ignore[arg-type]
-        return _Step(node, node.call, tuple(inputs))
+            return _Step(node, node, None)
+        return _Step(node, node.conversion.key, tuple(inputs))
 
     def branch(self, node: Node) -> None:
         """The branch of a condition that is known, as part of this plan."""
@@ -316,7 +328,7 @@ class _Builder:
             else:
                 if source in self.moving:
                     self.moving.add(place)
-                alias = _Step(node, _same, (source,))
+                alias = _Step(node, _IDENTITY, (source,))
                 alias.outputs = (place,)
                 self.steps.append(alias)
 
@@ -345,11 +357,9 @@ class _Builder:
         plan.constants.update((p, self.values[p]) for p in self.folded if p in wanted)
         plan.constants.update((p, c) for p, c in constants.items() if p in wanted)
         plan.constants[NOTHING] = None
-        plan.steps = [
-            (s.fn, s.inputs, s.outputs, tuple(drops.get(i, ()))) for i, s in enumerate(self.steps)
-        ]
+        plan.steps = tuple(
+            (s.what, s.options, s.inputs, s.outputs, tuple(drops.get(i, ())))
+            for i, s in enumerate(self.steps)
+        )
         return plan
 
-
-def _same(x: Any) -> Any:
-    return x

@@ -14,7 +14,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["ML", "PREVIEW", "TABLE", "TRAINING", "Conversion", "converts", "find"]
+class Functions:
+    """The functions of conversions, by `Conversion.key`: plans name them, for traced calls compare a
+    class by its version, and functions that a module reaches one by one."""
+
+
+__all__ = ["ML", "PREVIEW", "TABLE", "TRAINING", "Conversion", "Functions", "converts", "find"]
 
 ML, TRAINING, PREVIEW = "ai.onnx.ml", "ai.onnx.preview.training", "ai.onnx.preview"
 
@@ -39,6 +44,10 @@ class Conversion(NamedTuple):
     data: bool
     shape_only: bool
     laid: dict[int, Callable[..., Any]]  # how weights lie in memory, by input
+
+    @property
+    def key(self) -> str:
+        return f"{self.domain}:{self.name}:{self.since}"
 
 
 TABLE: dict[tuple[str, str], list[Conversion]] = {}
@@ -97,6 +106,7 @@ def converts(
                     frozenset(needed), wants_node, control, random, data, shape_only, orders,
                 )
             )  # fmt: skip
+            setattr(Functions, rows[-1].key, staticmethod(fn))
             rows.sort(key=lambda row: row.since)
         return fn
 

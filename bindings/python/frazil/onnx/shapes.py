@@ -163,7 +163,7 @@ def evenly(total: int, count: int) -> list[int]:
 
 @converts("Split")
 def split_attribute(x: Any, *, axis: int = 0, split: Any = None, node: Any) -> Any:
-    return pieces(x, split or evenly(x.shape[axis], len(node.outputs)), axis)
+    return pieces(x, split or evenly(x.shape[axis], len(node.wanted)), axis)
 
 
 @converts("Split", 13, host="split")
@@ -171,7 +171,7 @@ def split(
     x: Any, split: Any = None, *, axis: int = 0, num_outputs: int | None = None, node: Any
 ) -> Any:
     if split is None or len(split) == 0:
-        return pieces(x, evenly(x.shape[axis], num_outputs or len(node.outputs)), axis)
+        return pieces(x, evenly(x.shape[axis], num_outputs or len(node.wanted)), axis)
     return pieces(x, ints(split), axis)
 
 
