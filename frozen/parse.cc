@@ -335,7 +335,7 @@ class Parser {
     FZ_RETURN_IF_ERROR(text_.Expect("states"));
     FZ_RETURN_IF_ERROR(TakeOperands(scope, &call->operands));
     if (states < 0 || states > static_cast<int64_t>(call->operands.size()) ||
-        (tests ? states + 1 != call->results : states > call->results))
+        (tests ? states + 2 != call->results : states > call->results))
       return text_.Fail("a loop of ", states, " states has ", call->operands.size(),
                         " operands and ", call->results, " results");
     call->states = static_cast<int32_t>(states);

@@ -23,10 +23,10 @@
 //         return %1
 //       }
 //       case 0 {
-//         %2 = while 1 of 1 states %0, t1 { ... read %4 at "" { case 1 { next %5 reads %6 } } }
-//         %4 = repeat 100 of 1 states %2 { ... return %0 }
+//         %2, %3, %4 = while 1 of 1 states %0, t1 { ... read %4 at "" { case 1 { next %5 reads %6 } } }
+//         %5 = repeat 100 of 1 states %2 { ... return %0 }
 //         check %3 from 0 to 10 for "cross_entropy" of "classes"
-//         return %4
+//         return %5
 //       }
 //     }
 //   }
@@ -35,7 +35,8 @@
 // are the tensors of the file, weights and constants in their order, n0 ... the numbers, %0 ...
 // results, numbered from the root of the block to where it ends. A block ends with what it returns,
 // with a number that is read, behind which its value tells how it goes on, or, in a loop, with its
-// next states and the number that asks for another iteration. A result lives until the last call
+// next states and the number that asks for another iteration. The results of a loop that tests it
+// (while) are the states behind the last iteration, that number, and a bool: false. A result lives until the last call
 // that takes it (`dies`), so that a trace may fuse what only other calls take.
 //
 // Parsed by ParseProgram, which owes nothing to the text: whatever it says, the program that comes

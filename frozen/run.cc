@@ -414,6 +414,7 @@ class Runner {
       if (outcome == call.goes_on) continue;
       for (int32_t i = 0; i < call.states; ++i) results[i] = (*operands)[i];
       results[call.states] = read;
+      results[call.states + 1] = Tensor(Value::Immediate(DType::kBool, 0));  // no more iterations
       return absl::OkStatus();
     }
   }

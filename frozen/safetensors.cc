@@ -153,7 +153,9 @@ StatusOr<Safetensors> ParseSafetensors(std::string_view file) {
     return ValueError("its header is said to take ", length, " bytes, after 8 of ", file.size());
   const std::string_view text = file.substr(sizeof length, length);
   const std::string_view data = file.substr(sizeof length + length);
-  if (!text.starts_with('{')) return ValueError("its header does not begin with '{'");
+  const size_t last = text.find_last_not_of(' ');
+  if (!text.starts_with('{') || text[last] != '}')
+    return ValueError("its header is not between '{' and '}'");
   Header header;
   if (!Json::sax_parse(text.begin(), text.end(), &header) || !header.wrong.empty())
     return ValueError("its header: ", header.wrong.empty() ? "it is no JSON" : header.wrong);

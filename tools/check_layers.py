@@ -10,7 +10,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-LAYERS = ["core", "kernels", "npu", "autograd", "batch", "tracer", "jit", "bindings"]
+LAYERS = ["core", "kernels", "npu", "autograd", "batch", "tracer", "jit", "frozen", "bindings"]
 ROOMS = {
     "jit": ["kir", "graph", "lower", "cuda", "emit", "cache", "library", "run", "plan", "eager"],
 }
@@ -32,7 +32,7 @@ LIBRARIES = [
     Library("asmjit", ("jit/emit/x86", "kernels/gemm"), r"^asmjit/"),
     Library("Highway", ("kernels/order",), r"^hwy/"),
     Library("ducc0", ("kernels/fourier",), r"^ducc0/"),
-    Library("nlohmann-json", ("npu", "tests/npu"), r"^nlohmann/"),
+    Library("nlohmann-json", ("npu", "frozen", "tests/npu"), r"^nlohmann/"),
     Library("the CPython API", ("bindings/python",), r"^Python\.h$"),
     Library(
         "CUDA",

@@ -1,4 +1,4 @@
-"""The headers that programs outside of the tree get: frazil.h and all that it includes.
+"""The headers that programs outside of the tree get: frazil.h, c.h and all that they include.
 
 `python tools/public_headers.py FOLDER` writes them to FOLDER/frazil; meson runs it at installation.
 There they include each other as <frazil/...>: no folder of the tree is on a program's path, where
@@ -12,14 +12,14 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FIRST = "bindings/cpp/frazil.h"
+FIRST = ("bindings/cpp/frazil.h", "bindings/cpp/c.h")
 INCLUDE = re.compile(r'^(\s*#\s*include\s*)"([^"]+)"', re.MULTILINE)
 VISIBLE = ("#pragma GCC visibility push(default)\n", "#pragma GCC visibility pop\n")
 
 
 def public(root=ROOT):
     """The headers and tables, as paths from the root."""
-    found, waiting = {}, [FIRST]
+    found, waiting = {}, [*FIRST]
     while waiting:
         name = waiting.pop()
         if name not in found:

@@ -47,6 +47,7 @@ SUITES = {
     ),
     "core": Suite(cpp=True, threads=True),
     "tracer": Suite(cpp=True),
+    "frozen": Suite(cpp=True),
     "conformance": Suite(python=True, sanitized=False, interpreters="nightly", targets=FAKES),
     "array_api": Suite(python=True, sanitized=False),
     "nn": Suite(python=True, sanitized=False),
@@ -55,7 +56,7 @@ SUITES = {
     "gradients": Suite(python=True, sanitized=False, interpreters="nightly"),
     "fuzz": Suite(python=True, sanitized=False, targets=FAKES),
     "cpp": Suite(cpp=True, threads=True),
-    "python": Suite(python=True, interpreters="always"),
+    "python": Suite(python=True, interpreters="always", targets=("bindings/cli/frazil-run",)),
     "cuda": Suite(
         cpp=True,
         python=True,
@@ -70,7 +71,7 @@ SUITES = {
     "install": Suite(
         python=True,
         sanitized=False,
-        targets=("shared-library", "bindings/cli/frazil-npu"),
+        targets=("shared-library", "bindings/cli/frazil-npu", "bindings/cli/frazil-run"),
     ),
     "gpu": Suite(python=True, sanitized=False, asked=True),
 }

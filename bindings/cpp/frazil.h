@@ -23,6 +23,7 @@
 #include "bindings/cpp/error.h"
 #include "bindings/cpp/functions.h"
 #include "bindings/cpp/indexing.h"
+#include "bindings/cpp/load.h"
 #include "bindings/cpp/op.h"
 #include "bindings/cpp/promised.h"
 #include "bindings/cpp/random.h"

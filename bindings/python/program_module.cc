@@ -4,6 +4,7 @@
 
 #include "bindings/python/convert.h"
 #include "bindings/python/functions.h"
+#include "bindings/python/host.h"
 #include "bindings/python/movement.h"
 #include "core/cpu.h"
 #include "frozen/loaded.h"
@@ -25,7 +26,12 @@ frozen::Loaded* LoadedOf(PyObject* o) {
 }
 
 // As it is: the message names the program.
-PyObject* RaiseAs(const Status& status) { return Raise(status); }
+PyObject* RaiseAs(const Status& status) {
+  Raise(status);
+  (void)KeepRaised();
+  RaiseKept();
+  return nullptr;
+}
 
 FZ_FAST(Learnt) {
   FZ_ARGS(3, "learnt(traced, args, kwargs, /)");
@@ -66,7 +72,7 @@ FZ_FAST(PutBack) {
 }
 
 FZ_FAST(Load) {
-  FZ_ARGS(2, "load(path, device, /)");
+  FZ_ARGS(2, "load_program(path, device, /)");
   Device device;
   if (Given(a[1]) && !ToDevice(a[1], "load_program", &device)) return nullptr;
   PyObject* encoded = nullptr;
@@ -166,7 +172,7 @@ std::vector<FunctionRow> ProgramFunctions() {
        ValueOf},
       {"put_back(tensor, before, /)", "Undoes what was written to a tensor since `before`.",
        PutBack},
-      {"load(path, device, /)", "The program of a .frz file.", Load},
+      {"load_program(path, device, /)", "The program of a .frz file.", Load},
       {"about(program, /)", "What a program says of itself, and its tensors.", About},
       {"call(program, inputs, tensors, /)", "One call, over lists of tensors.", Call},
       {"stats(program, /)", "Counts of calls and plans.", Stats},

@@ -149,7 +149,7 @@ def test_the_precision_of_products_is_part_of_a_program(tmp_path):
         return y @ x
 
     x = normal(64, 64)
-    g = exported(tmp_path, f, (x,))
+    g = exported(tmp_path, f, (x,), pure=True)
     assert bits(g(x)) == bits(f(x))
     assert "precision blas" in program_text(tmp_path)
 
@@ -205,7 +205,7 @@ def test_a_program_under_trace_vmap_and_jvp(tmp_path):
     assert bits(fz.vmap(g)(xs)) == bits(fz.vmap(f)(xs))
     assert bits(fz.jvp(g, (xs[0],), (xs[1],))) == bits(fz.jvp(f, (xs[0],), (xs[1],)))
     traced = fz.trace(lambda x: g(x) + 1, pure=True)
-    for _ in range(4):
+    for _ in range(6):
         assert bits(traced(xs[2])) == bits(f(xs[2]) + 1)
     assert traced.stats()["skipped"] > 0
 
@@ -360,12 +360,12 @@ def test_a_loop_of_any_length(tmp_path):
 
 def test_a_long_loop_stays_a_loop(tmp_path):
     def steps(x):
-        for _ in range(500):
+        for _ in range(9000):
             x = x + 0.01 * (fz.sin(x) - x)
         return x
 
     g = exported(tmp_path, steps, (normal(3),))
-    assert " = repeat 500 of " in program_text(tmp_path)
+    assert " = repeat " in program_text(tmp_path)
     for _ in range(3):
         assert bits(g(normal(3))) == bits(steps(normal(3)))
 
@@ -567,7 +567,7 @@ def rewritten(tmp_path, change):
         ('input "x" f32[2]', 'input "x" f99[2]', "'f99' is no dtype"),
         ("number f32 bits 3f800000", "number f32 bits 13f800000", "has 4 bytes"),
         ("return %1", "return %1 }", "stands behind the program"),
-        ("}", "", "a block does not end"),
+        ("}", "", "'}' is missing at the end"),
     ],
 )
 def test_programs_that_are_none(tmp_path, old, new, message):

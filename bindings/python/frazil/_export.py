@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from frazil import _export_file, _export_names
@@ -18,6 +19,7 @@ from frazil import _frazil as _fz
 from frazil import random
 from frazil._export_sizes import Dim, sizes_to_try
 from frazil._frazil import Tensor, Traced
+from frazil._grad import no_grad
 from frazil._named import flag as _flag
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Dim", "export"]
 
 _learnt, _put_back = _fz.program.learnt, _fz.program.put_back
+_REMAINDERS = 16  # of a quotient's divisor that are tried
 _CALLS = 12  # in which a call is learnt, or is not
 _LARGEST = 1 << 22  # elements of an input at the end of its range
 
@@ -244,6 +247,16 @@ class _Exporter:
             runs.append(sizes)
             paths.append(self._capture_at(args, sizes))
         path = _program.unified(paths, runs)
+        period = _program.period_of(path)
+        if period > 1:  # quotients: sizes in a row, so that every remainder is seen
+            for dim in dims:
+                for k in range(1, min(period, _REMAINDERS) + 1):
+                    n = example[dim.name] + k * dim.multiple_of
+                    sizes = {**example, dim.name: n}
+                    if n <= dim.max and sizes not in runs:
+                        runs.append(sizes)
+                        paths.append(self._capture_at(args, sizes))
+            path = _program.unified(paths, runs)
         for dim in dims:
             if dim.open and dim.min == 1:
                 self._try_one(dim, args, example, runs, paths)
@@ -313,6 +326,18 @@ class _Exporter:
         return path
 
     def _learn(self, args: list[Any], again: _PutBack) -> Any:
+        """Twice where it fails: what the first call imports or makes for good is no part of it.
+
+        And without gradients, where those of what the function has caught are in the way.
+        """
+        try:
+            return self._learn_once(args, again)
+        except _program.Refused as refusal:
+            context = no_grad() if "history for gradients" in str(refusal) else nullcontext()
+        with context:
+            return self._learn_once(args, again)
+
+    def _learn_once(self, args: list[Any], again: _PutBack) -> Any:
         traced = Traced(
             self.fn, name=self.name, pure=self.pure, proof=True, strict=not self.pure,
             check_first=1, check_every=0,
@@ -448,8 +473,9 @@ class _PutBack:
 
 
 def _argument_names(fn: Any, args: list[Any]) -> list[str]:
+    forward = getattr(fn, "forward", None) if isinstance(fn, _fz.ModuleBase) else None
     try:
-        bound = inspect.signature(fn).bind(*args)
+        bound = inspect.signature(forward or fn).bind(*args)
     except ValueError:  # a builtin does not tell
         return [f"x{i}" for i in range(len(args))]
     except TypeError as error:

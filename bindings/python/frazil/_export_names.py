@@ -24,6 +24,10 @@ def holds_state(x: Any) -> bool:
     return isinstance(x, (_fz.ModuleBase, Tracked))
 
 
+def _is_module(x: Any) -> bool:
+    return isinstance(x, _fz.ModuleBase) and hasattr(x, "named_parameters")
+
+
 def roots_of(fn: Any, arguments: dict[str, Any]) -> list[tuple[str, Any]]:
     """What the function may find tensors in, with names."""
     roots = list(arguments.items())
@@ -65,12 +69,12 @@ def _add_function(fn: Any, roots: list[tuple[str, Any]], seen: set[int]) -> None
 
 def named_tensors(roots: list[tuple[str, Any]]) -> Iterator[tuple[str, Tensor]]:
     """(name, tensor), each tensor once. Those of the only module have its state dict's names."""
-    modules = list({id(x): x for _, x in roots if isinstance(x, _fz.ModuleBase)}.values())
+    modules = list({id(x): x for _, x in roots if _is_module(x)}.values())
     seen: set[int] = set()
     of_parameters: dict[int, str] = {}
-    ordered = sorted(roots, key=lambda root: not isinstance(root[1], _fz.ModuleBase))
+    ordered = sorted(roots, key=lambda root: not _is_module(root[1]))
     for name, root in ordered:
-        alone = isinstance(root, _fz.ModuleBase) and len(modules) == 1
+        alone = _is_module(root) and len(modules) == 1
         for path, tensor in _walk("" if alone else name, root, seen, of_parameters, 0):
             of_parameters.setdefault(id(tensor), path)
             yield path, tensor
@@ -96,7 +100,7 @@ def _walk(
 
 
 def _items(x: Any) -> list[tuple[Any, Any]]:
-    if isinstance(x, _fz.ModuleBase):
+    if _is_module(x):
         return _parameters.items(x)
     if isinstance(x, dict):
         items = [(k if isinstance(k, (str, int)) else i, v) for i, (k, v) in enumerate(x.items())]

@@ -18,7 +18,7 @@ from frazil._frazil import Tensor
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Names", "Path", "merged", "path_of", "text_of", "unified"]
+__all__ = ["Names", "Path", "merged", "path_of", "period_of", "text_of", "unified"]
 
 _value_of = _fz.program.value_of
 _SHORT = {
@@ -273,7 +273,8 @@ def _alike(mine: Call, theirs: Call, run: dict[str, int], other: dict[str, int])
                       "examples of several sizes whose values take the same branches")  # fmt: skip
     if not same:
         raise Refused(f"it does something else at {_shown(other)} than at {_shown(run)}: one "
-                      f"{_named(theirs)}, the other {_named(mine)}")  # fmt: skip
+                      f"{_named(theirs)}, the other {_named(mine)}: export it for a range of sizes "
+                      "where it does the same, Dim(name, min, max)")  # fmt: skip
 
 
 def _unified_call(calls: Sequence[Call], runs: Sequence[dict[str, int]]) -> Call:
@@ -306,6 +307,13 @@ def _unified_call(calls: Sequence[Call], runs: Sequence[dict[str, int]]) -> Call
         body = unified([call.body for call in calls if call.body is not None], runs)
     return Call(first.kind, first.name, operands, attrs, first.results, first.origin, body,
                 first.states, first.more)  # fmt: skip
+
+
+def period_of(path: Path) -> int:
+    """The largest divisor in the expressions of a unified path."""
+    found = [_sizes.periods(str(attr)) for call in path.calls for attr in call.attrs]
+    found += [period_of(call.body) for call in path.calls if call.body is not None]
+    return max([1, *found, *map(period_of, path.cases.values())])
 
 
 def merged(paths: Sequence[Path]) -> Path:

@@ -8,8 +8,10 @@ rounded down. What has none of these forms is refused. For frazil/_export.py.
 
 from __future__ import annotations
 
+import ast
 import itertools
 import math
+import re
 import struct
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -17,11 +19,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["Dim", "no_expression", "number_of", "sizes_to_try", "solve"]
+__all__ = ["Dim", "no_expression", "number_of", "periods", "sizes_to_try", "solve"]
 
 LARGEST = 2**62
-_PRIMES = (7, 13, 5, 11, 17, 3, 19, 23, 29, 31, 37, 2)
-_DIVISORS = (*range(2, 65), 96, 128, 256, 512, 1024)
+# Of all remainders by 2, 3 and 4, so that quotients are told apart.
+_TRIED = (7, 10, 17, 12, 5, 22, 9, 3, 4, 2, 6)
+_DIVISORS = (*range(2, 17), 20, 24, 32, 64)
+_MOST_FACTORS = 64
 
 
 class Dim:
@@ -67,14 +71,14 @@ def sizes_to_try(dims: Sequence[Dim], example: dict[str, int]) -> list[dict[str,
     others: dict[str, list[int]] = {}
     for dim in dims:
         at = example[dim.name]
-        near = [p * dim.multiple_of for p in _PRIMES] + [at + dim.multiple_of * k for k in (1, 2, 3)]
+        near = [k * dim.multiple_of for k in _TRIED] + [at + dim.multiple_of * k for k in (1, 2, 3)]
         low = -(-dim.min // dim.multiple_of) * dim.multiple_of
         near += [low + dim.multiple_of * k for k in range(4)]
         fit = [n for n in dict.fromkeys(near) if dim.min <= n <= dim.max and n not in (at, 1)]
         others[dim.name] = fit
     tries: list[dict[str, int]] = []
     for dim in dims:
-        tries += [{**example, dim.name: n} for n in others[dim.name][:3]]
+        tries += [{**example, dim.name: n} for n in others[dim.name][:4]]
     for k in range(2 if len(dims) > 1 else 0):
         # No two symbols have one size, and no product is another's.
         taken: set[int] = set()
@@ -110,7 +114,61 @@ def solve(values: Sequence[int], runs: Sequence[dict[str, int]]) -> str | None:
         found_text = _quotient(values, runs, name)
         if found_text is not None:
             return found_text
+    return _product(values, runs) if len(names) > 1 else None
+
+
+def _product(values: Sequence[int], runs: Sequence[dict[str, int]]) -> str | None:
+    """A function of one size times one of the others: windows along two axes."""
+    first = runs[0]
+    for name in first:
+        others = [n for n in first if n != name]
+        alone = [i for i, run in enumerate(runs) if all(run[n] == first[n] for n in others)]
+        mine, my_runs = [values[i] for i in alone], [{name: runs[i][name]} for i in alone]
+        common = math.gcd(*mine)
+        if len(set(mine)) < 2 or not 0 < common < 1 << 20:
+            continue
+        factors = (d for d in range(1, common + 1) if common % d == 0)
+        for factor in itertools.islice(factors, _MOST_FACTORS):
+            found = solve([v // factor for v in mine], my_runs)
+            if found is None:
+                continue
+            of_size = [_evaluated(found, run) for run in runs]
+            if all(f and v % f == 0 for f, v in zip(of_size, values, strict=True)):
+                rest = [v // f for f, v in zip(of_size, values, strict=True)]
+                other = _of_others(rest, runs, others)
+                if other is not None:
+                    return f"({found}) * ({other})"
     return None
+
+
+def _of_others(
+    values: Sequence[int], runs: Sequence[dict[str, int]], names: list[str]
+) -> str | None:
+    """The same without a size, on which the values may not depend."""
+    known: dict[tuple[int, ...], int] = {}
+    for v, run in zip(values, runs, strict=True):
+        if known.setdefault(tuple(run[n] for n in names), v) != v:
+            return None
+    return solve(list(known.values()), [dict(zip(names, k, strict=True)) for k in known])
+
+
+def _evaluated(text: str, run: dict[str, int]) -> int:
+    """An expression of this module's own making."""
+
+    def value(node: ast.expr) -> int:
+        if isinstance(node, ast.BinOp):
+            a, b = value(node.left), value(node.right)
+            if isinstance(node.op, ast.Add):
+                return a + b
+            return a * b if isinstance(node.op, ast.Mult) else a // b
+        if isinstance(node, ast.UnaryOp):
+            return -value(node.operand)
+        if isinstance(node, ast.Name):
+            return run[node.id]
+        assert isinstance(node, ast.Constant)
+        return int(node.value)
+
+    return value(ast.parse(text, mode="eval").body)
 
 
 def _monomials(names):
@@ -224,6 +282,11 @@ def number_of(dtype: str, bits: Sequence[int], runs: Sequence[dict[str, int]]) -
         if found is not None:
             return f"{form} {found}"
     return None
+
+
+def periods(text: str) -> int:
+    """The largest divisor of an expression: so many sizes in a row tell whether it is right."""
+    return max([1, *(int(word) for word in re.findall(r"/ (\d+)", text))])
 
 
 def no_expression(values: Sequence[object], runs: Sequence[dict[str, int]]) -> str:

@@ -55,7 +55,7 @@ def load_program(path: str | PathLike[str], device: str | _device | None = None)
     >>> double
     <frazil.Program double(x: f32[2])>
     """
-    return Program(_fz.program.load(path, device))
+    return Program(_fz.program.load_program(path, device))
 
 
 class Program:
