@@ -5,5 +5,6 @@ Both need the package onnx (pip install onnx). docs/onnx.md lists the operators.
 
 from frazil.onnx._model import Model as Model
 from frazil.onnx._model import load as load
+from frazil.onnx._saving import save as save
 
-__all__ = ["Model", "load"]
+__all__ = ["Model", "load", "save"]
