@@ -429,6 +429,23 @@ class Graph:
 
     # Composites
 
+    def _positions_of(self, x: list[Value], attrs: Any) -> Value:
+        """Index arrays joined in row-major order; attributes are (extent, never negative) of each."""
+        joined = None
+        for i, index in enumerate(x):
+            extent = self.node("Squeeze", [self.size(attrs[2 * i])], "int64")
+            index = self.cast(index, "int64")
+            if not int(attrs[2 * i + 1]):
+                below = self.node("Less", [index, self.constant(0, "int64")], "bool")
+                moved = self.node("Add", [index, extent], "int64")
+                index = self.node("Where", [below, moved, index], "int64")
+            if joined is not None:
+                joined = self.node("Mul", [joined, extent], "int64")
+                index = self.node("Add", [joined, index], "int64")
+            joined = index
+        assert joined is not None
+        return joined
+
     def _softmax(self, x: list[Value], attrs: Any) -> Value:
         return self.node("Softmax", [x[0]], x[0].dtype, axis=int(attrs[0]))
 
