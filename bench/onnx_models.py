@@ -40,7 +40,9 @@ def silero_ifless(batch):
 
 
 CASES = {
-    f"{f.__name__} {batch}": (f, batch) for f in (magika, silero, silero_ifless) for batch in (1, 32)
+    f"{f.__name__} {batch}": (f, batch)
+    for f in (magika, silero, silero_ifless)
+    for batch in (1, 32)
 }
 
 

@@ -53,6 +53,7 @@ SUITES = {
     "nn": Suite(python=True, sanitized=False),
     "optim": Suite(python=True, sanitized=False),
     "gallery": Suite(python=True, sanitized=False),
+    "onnx": Suite(python=True, sanitized=False),
     "gradients": Suite(python=True, sanitized=False, interpreters="nightly"),
     "fuzz": Suite(python=True, sanitized=False, targets=FAKES),
     "cpp": Suite(cpp=True, threads=True),

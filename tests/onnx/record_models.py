@@ -89,7 +89,9 @@ def main():
         voices=np.asarray(VOICES),
         spoken=np.asarray(spoken, np.float32),
     )
-    print(len(keep), "files,", len(spoken), "chunks,", (HERE / "models.npz").stat().st_size, "bytes")
+    print(
+        len(keep), "files,", len(spoken), "chunks,", (HERE / "models.npz").stat().st_size, "bytes"
+    )
     print(sum(p > 0.5 for p in spoken), "spoken;", len(set(scores[keep].argmax(axis=1))), "kinds")
 
 

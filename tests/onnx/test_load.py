@@ -79,11 +79,15 @@ def test_another_state_is_used():
 
 
 def test_shapes_are_computed_once_and_for_each_shape():
-    model = parsed("""g (float[a, b] x) => (float[c, d] y) {
+    model = parsed(
+        """g (float[a, b] x) => (float[c, d] y) {
         s = Shape(x)  one = Constant<value = int64[1] {1}>()  zero = Constant<value = int64 {0}>()
         n = Gather<axis = 0>(s, zero)  m = Unsqueeze(n, zero_axes)  last = Constant<value_ints = [-1]>()
         t = Concat<axis = 0>(last, m)  y = Reshape(x, t)
-    }""".replace("zero_axes", "axes").replace("s = Shape(x)", "axes = Constant<value_ints = [0]>() s = Shape(x)"))
+    }""".replace("zero_axes", "axes").replace(
+            "s = Shape(x)", "axes = Constant<value_ints = [0]>() s = Shape(x)"
+        )
+    )
     module = fz.onnx.load(model)
     traced = fz.trace(module)
     for shape in ((2, 3), (4, 5), (2, 3), (2, 3), (2, 3), (2, 3)):
@@ -133,9 +137,12 @@ def test_traced_branches_and_loops_are_the_eager_ones():
 
 def test_functions_of_a_model_are_expanded():
     head = '<ir_version: 8, opset_import: ["" : 18, "own" : 1]>\n'
-    model = parsed("""g (float[n] x) => (float[n] y) { y = own.twice<by = 3.0>(x) }
+    model = parsed(
+        """g (float[n] x) => (float[n] y) { y = own.twice<by = 3.0>(x) }
         <domain: "own", opset_import: ["" : 18]>
-        twice <by>(a) => (b) { k = Constant<value_float: float = @by>()  b = Mul(a, k) }""", head)
+        twice <by>(a) => (b) { k = Constant<value_float: float = @by>()  b = Mul(a, k) }""",
+        head,
+    )
     assert fz.onnx.load(model)(fz.ones(2)).tolist() == [3, 3]
 
 
@@ -144,9 +151,12 @@ def test_functions_of_a_model_are_expanded():
 
 def test_all_that_is_not_supported_is_told_at_once():
     head = '<ir_version: 8, opset_import: ["" : 18, "com.microsoft" : 1]>\n'
-    model = parsed("""g (float[n] x) => (float[n] y) {
+    model = parsed(
+        """g (float[n] x) => (float[n] y) {
         a = com.microsoft.FusedThing(x)  y = Nonsense(a)
-    }""", head)
+    }""",
+        head,
+    )
     model.graph.node[0].name = "first"
     with pytest.raises(ValueError, match="first.*FusedThing.*opset 1.*\n.*Nonsense.*opset 18"):
         fz.onnx.load(model)
@@ -264,8 +274,11 @@ def test_graphs_must_be_in_order_and_names_unique():
 
 def test_calls_that_never_end_are_refused(monkeypatch):
     head = '<ir_version: 8, opset_import: ["" : 18, "own" : 1]>\n'
-    model = parsed("""g (float[n] x) => (float[n] y) { y = own.f(x) }
-        <domain: "own", opset_import: ["" : 18, "own" : 1]> f (a) => (b) { b = own.f(a) }""", head)
+    model = parsed(
+        """g (float[n] x) => (float[n] y) { y = own.f(x) }
+        <domain: "own", opset_import: ["" : 18, "own" : 1]> f (a) => (b) { b = own.f(a) }""",
+        head,
+    )
     with pytest.raises(ValueError, match="calls itself"):
         fz.onnx.load(model)
     # Functions that call the next one twice: 2**60 nodes.

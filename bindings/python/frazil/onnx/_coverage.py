@@ -1,5 +1,5 @@
-"""docs/onnx.md: how models are read and written, and a table of operators, from the table of
-conversions (_table.py). tools/gen_onnx.py writes the page."""
+"""Which operators there are conversions of (_table.py), as the table of docs/onnx.md, which
+tools/gen_onnx.py writes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from frazil.onnx import _conversions  # noqa: F401 -- fills the table
 from frazil.onnx._reading import package
 from frazil.onnx._table import TABLE
 
-__all__ = ["page", "rows"]
+__all__ = ["rows", "table"]
 
 
 def rows() -> list[tuple[str, str, str, str]]:
@@ -30,9 +30,12 @@ def rows() -> list[tuple[str, str, str, str]]:
     return found
 
 
-def page(head: str) -> str:
-    """The page: its text and the table."""
-    lines = [head, "| operator | versions in ONNX | conversions |\n|---|---|---|\n"]
+def table() -> str:
+    """The end of the page."""
+    lines = [
+        "## Operators\n\nA conversion holds from its version of an operator on, up to the next one's.\n\n"
+        "| operator | versions in ONNX | conversions |\n|---|---|---|\n"
+    ]
     for domain, name, versions, what in rows():
         shown = f"{domain}::{name}" if domain else name
         lines.append(f"| `{shown}` | {versions} | {what} |\n")

@@ -362,4 +362,3 @@ class _Builder:
             for i, s in enumerate(self.steps)
         )
         return plan
-

@@ -136,9 +136,7 @@ class _OnnxExporter(_Exporter):
         if given is None:
             return ["output"] if count == 1 else [f"output_{i}" for i in range(count)]
         if len(given) != count or len(set(given)) != count:
-            raise ValueError(
-                f"[onnx.save] output_names must be {count} names, got {list(given)}."
-            )
+            raise ValueError(f"[onnx.save] output_names must be {count} names, got {list(given)}.")
         return list(given)
 
     def _write(self, whole: Any, path: Any) -> None:
@@ -160,9 +158,7 @@ class _OnnxExporter(_Exporter):
             values["p", i] = Value(name, tensor.dtype.name)
             axes = self.dims.get(i, {})
             dims = [axes[a].name if a in axes else n for a, n in enumerate(tensor.shape)]
-            infos.append(
-                helper.make_tensor_value_info(name, dtype_number(tensor.dtype.name), dims)
-            )
+            infos.append(helper.make_tensor_value_info(name, dtype_number(tensor.dtype.name), dims))
         self._symbols(graph, values)
         results = graph.path(whole, values)
         names = self._output_names(len(results))

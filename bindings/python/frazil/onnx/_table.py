@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+
 class Functions:
     """The functions of conversions, by `Conversion.key`: plans name them, for traced calls compare a
     class by its version, and functions that a module reaches one by one."""

@@ -144,7 +144,9 @@ class Host:
             array = np.empty(len(self.data), dtype=object)
             array[:] = self.data
             return array.reshape(self.shape)
-        return np.frombuffer(self.data.encode("latin-1"), _numpy_dtype(self.dtype)).reshape(self.shape)
+        return np.frombuffer(self.data.encode("latin-1"), _numpy_dtype(self.dtype)).reshape(
+            self.shape
+        )
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray[Any, Any]:
         return self.array if dtype is None else self.array.astype(dtype)

@@ -193,6 +193,7 @@ class Graph:
 
     def proto(self, name: str, inputs: list[Value], outputs: list[Value]) -> Any:
         """A graph inside of another."""
+
         def info(v: Value) -> Any:
             return self.helper.make_tensor_value_info(v.name, dtype_number(v.dtype), None)
 
@@ -234,7 +235,9 @@ class Graph:
         body = inner.proto("body", [count, go, *own], [on, *out])
         times = self.node("Squeeze", [self.size(call.attrs[0])], "int64")
         dtypes = tuple(v.dtype for v in out)
-        return self.nodes_of("Loop", [times, self.constant(True, "bool"), *states], dtypes, body=body)
+        return self.nodes_of(
+            "Loop", [times, self.constant(True, "bool"), *states], dtypes, body=body
+        )
 
     # Operators of several nodes
 
@@ -487,4 +490,3 @@ class Graph:
 
 def _is_whole(e: Any) -> bool:
     return isinstance(e, int) or (isinstance(e, str) and e.lstrip("-").isdigit())
-

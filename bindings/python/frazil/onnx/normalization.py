@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 import frazil as fz
 from frazil import nn
 from frazil.onnx._table import converts

@@ -6,8 +6,6 @@ import itertools
 import math
 from typing import Any
 
-import numpy as np
-
 import frazil as fz
 from frazil.nn._places import along
 from frazil.nn.pooling import _first_max, _first_max_at, _flat_places, _lowest, _sum

@@ -8,6 +8,7 @@ import frazil as fz
 from frazil import nn
 from frazil.onnx._table import converts
 
+
 def turned(w: Any, **_: Any) -> Any:
     """Weights whose memory is that of their transposes."""
     return fz.matrix_transpose(fz.copy(fz.matrix_transpose(w)))
