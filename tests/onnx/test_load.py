@@ -1,4 +1,4 @@
-"""Loading: names, weights, branches known beforehand; damaged and hostile files; what is refused."""
+"""Loading: names, weights, branches known beforehand; damaged and hostile files; refusals."""
 
 import os
 import random
@@ -82,8 +82,8 @@ def test_shapes_are_computed_once_and_for_each_shape():
     model = parsed(
         """g (float[a, b] x) => (float[c, d] y) {
         s = Shape(x)  one = Constant<value = int64[1] {1}>()  zero = Constant<value = int64 {0}>()
-        n = Gather<axis = 0>(s, zero)  m = Unsqueeze(n, zero_axes)  last = Constant<value_ints = [-1]>()
-        t = Concat<axis = 0>(last, m)  y = Reshape(x, t)
+        n = Gather<axis = 0>(s, zero)  m = Unsqueeze(n, zero_axes)
+        last = Constant<value_ints = [-1]>()  t = Concat<axis = 0>(last, m)  y = Reshape(x, t)
     }""".replace("zero_axes", "axes").replace(
             "s = Shape(x)", "axes = Constant<value_ints = [0]>() s = Shape(x)"
         )
@@ -118,8 +118,10 @@ def test_a_branch_that_is_known_is_taken_beforehand():
 def test_traced_branches_and_loops_are_the_eager_ones():
     loop = parsed("""g (int64 n, float[m] x) => (float[m] y, float[k, m] all) {
         go = Constant<value = bool {1}>()
-        y, all = Loop(n, go, x) <body = b (int64 i, bool c, float[m] s) => (bool d, float[m] t, float[m] u) {
-            d = Identity(c)  half = Constant<value = float {0.5}>()  t = Mul(s, half)  u = Identity(t)
+        y, all = Loop(n, go, x) <
+            body = b (int64 i, bool c, float[m] s) => (bool d, float[m] t, float[m] u) {
+            d = Identity(c)  half = Constant<value = float {0.5}>()
+            t = Mul(s, half)  u = Identity(t)
         }>
     }""")
     module = fz.onnx.load(loop)
@@ -253,7 +255,8 @@ def test_external_data_elsewhere_is_refused(tmp_path, location):
 
 
 @pytest.mark.parametrize("more", [
-    {"offset": 8}, {"offset": -4}, {"length": 4}, {"length": 800}, {"offset": "x"}, {"offset": 2**70},
+    {"offset": 8}, {"offset": -4}, {"length": 4}, {"length": 800}, {"offset": "x"},
+    {"offset": 2**70},
 ])  # fmt: skip
 def test_external_data_must_be_there(tmp_path, more):
     path = external(tmp_path, "data/w.bin", **more)

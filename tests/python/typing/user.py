@@ -708,6 +708,13 @@ def transforms() -> list[Any]:
     return [*out, fz.associative_scan(fz.add, x, reverse=True, axis=0)]
 
 
+def shipped(path: str, model: nn.Module) -> fz.Tensor:
+    fz.onnx.save(model, (fz.ones((1, 4)),), path, opset=20, dynamic_axes={0: {0: "batch"}})
+    again: fz.onnx.Model = fz.onnx.load(path, trainable=False)
+    result: fz.Tensor = again(fz.ones((2, 4)))
+    return result.sum()
+
+
 if __name__ == "__main__":
     assert transforms()
     for part in (elementwise, reductions, movement, sorting, products, creation, modules):

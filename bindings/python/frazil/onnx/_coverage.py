@@ -33,7 +33,8 @@ def rows() -> list[tuple[str, str, str, str]]:
 def table() -> str:
     """The end of the page."""
     lines = [
-        "## Operators\n\nA conversion holds from its version of an operator on, up to the next one's.\n\n"
+        "## Operators\n\n"
+        "A conversion holds from its version of an operator on, up to the next one's.\n\n"
         "| operator | versions in ONNX | conversions |\n|---|---|---|\n"
     ]
     for domain, name, versions, what in rows():

@@ -193,8 +193,8 @@ class Body:
     def run(
         self, values: dict[int, Any], run: Run, constants: Hidden | None = None
     ) -> tuple[Any, ...]:
-        """The outputs, of inputs in their places. `constants` are the model's, for its graph: a plan
-        has those that it needs."""
+        """The outputs, of inputs in their places. `constants` are the model's, for its graph: plans
+        have those that they need."""
         key = tuple([_signature(values[p]) for p in self.depends])
         plan = self.plans.get(key)
         if plan is None:

@@ -36,7 +36,7 @@ def package() -> Any:
 def parse(source: Any) -> tuple[Any, str | None]:
     """The ModelProto of a path or of bytes, and the folder of external data."""
     onnx = package()
-    from google.protobuf.message import DecodeError
+    from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
     folder = None
     if isinstance(source, (bytes, bytearray, memoryview)):

@@ -1,7 +1,7 @@
 """fz.onnx.save: what a function does, as an ONNX model.
 
-What it does is learnt as fz.export learns it (frazil/_export.py): a program with its branches, whose
-sizes are expressions of the dynamic ones. _writing.py writes the nodes.
+What it does is learnt as fz.export learns it (frazil/_export.py): a program with its branches,
+whose sizes are expressions of the dynamic ones. _writing.py writes the nodes.
 """
 
 from __future__ import annotations

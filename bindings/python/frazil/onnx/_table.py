@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 class Functions:
-    """The functions of conversions, by `Conversion.key`: plans name them, for traced calls compare a
-    class by its version, and functions that a module reaches one by one."""
+    """The functions of conversions, by `Conversion.key`: plans name them, for traced calls compare
+    a class by its version, and functions that a module reaches one by one."""
 
 
 __all__ = ["ML", "PREVIEW", "TABLE", "TRAINING", "Conversion", "Functions", "converts", "find"]
@@ -74,8 +74,8 @@ def converts(
     node. `control`: the function gets (node, values, run) and runs bodies. `random`: it draws, and
     is called each time. `data`: shapes of its results depend on data. `shape_only`: it looks at
     nothing but the shapes of its inputs. `laid`: a function of a constant or weight
-    and the node's attributes, for inputs of these names: the same tensor in the memory order in which
-    it is read.
+    and the node's attributes, for inputs of these names: the same tensor in the memory order in
+    which it is read.
     """
 
     def enter(fn: Any) -> Any:

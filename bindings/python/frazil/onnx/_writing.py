@@ -182,7 +182,8 @@ class Graph:
         asked = self.node("Equal", [read, bits], "bool")
         asked = self.node("Squeeze", [asked], "bool")
         others = type(path)([], "read", read=path.read, origin=path.origin, cases=dict(rest))
-        graphs, dtypes = {}, ()
+        graphs: dict[str, Any] = {}
+        dtypes: tuple[str, ...] = ()
         for name, part in (("then_branch", first), ("else_branch", others)):
             inner = Graph(self.opset, self)
             out = inner.path(part, values)
@@ -341,7 +342,10 @@ class Graph:
 
     def _slice(self, x: list[Value], attrs: Any) -> Value:
         """Attributes are (start, step, count) of each axis."""
-        starts, ends, axes, steps = [], [], [], []
+        starts: list[Any] = []
+        ends: list[Any] = []
+        axes: list[int] = []
+        steps: list[int] = []
         for axis in range(len(attrs) // 3):
             start, step, count = attrs[3 * axis : 3 * axis + 3]
             step = int(step)
@@ -416,8 +420,8 @@ class Graph:
         q, k, v = x
         scores = self.node("Einsum", [q, k], q.dtype, equation="...ij,...kj->...ik")
         if int(attrs[0]):
-            ones = self.node("Expand", [self.constant(1, q.dtype),
-                                        self.node("Shape", [scores], "int64")], q.dtype)  # fmt: skip
+            shape = self.node("Shape", [scores], "int64")
+            ones = self.node("Expand", [self.constant(1, q.dtype), shape], q.dtype)
             lower = self.cast(self.node("Trilu", [ones], q.dtype, upper=0), "bool")
             hidden = self.constant(-np.inf, q.dtype)
             scores = self.node("Where", [lower, scores, hidden], q.dtype)
@@ -433,7 +437,7 @@ class Graph:
     # Composites
 
     def _positions_of(self, x: list[Value], attrs: Any) -> Value:
-        """Index arrays joined in row-major order; attributes are (extent, never negative) of each."""
+        """Index arrays joined in row-major order; attributes are (extent, never below 0) of each."""
         joined = None
         for i, index in enumerate(x):
             extent = self.node("Squeeze", [self.size(attrs[2 * i])], "int64")

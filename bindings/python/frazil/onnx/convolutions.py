@@ -50,7 +50,7 @@ def _of_many(x: Any, w: Any, strides: Any, widths: Any, dilations: Any, group: i
     x = fz.pad(x, [(0, 0), (0, 0), (before, after)] + [(0, 0)] * (x.ndim - 3))
     s, d, k = strides[0], dilations[0], w.shape[2]
     count = (x.shape[2] - d * (k - 1) - 1) // s + 1
-    total = None
+    total: Any = None
     for i in range(k):
         part = x[:, :, i * d : i * d + (count - 1) * s + 1 : s]
         part = fz.moveaxis(part, 2, 1)
@@ -140,10 +140,11 @@ def bilinear(x: Any, at: list[Any]) -> Any:
     (elements) give (n, c, m)."""
     n, c, *sizes = x.shape
     flat = x.reshape((n, c, -1))
-    total = None
+    total: Any = None
     low = [fz.floor(a) for a in at]
     for corner in itertools.product((0, 1), repeat=len(sizes)):
-        weight, place = 1.0, 0
+        weight: Any = 1.0
+        place: Any = 0
         for axis, (step, size) in enumerate(zip(corner, sizes, strict=True)):
             where = low[axis] + step
             rest = at[axis] - low[axis]
@@ -222,7 +223,7 @@ def col2im(
     wide = [i + pads[j] + pads[j + r] for j, i in enumerate(image)]
     counts = [(wide[j] - dilations[j] * (block[j] - 1) - 1) // strides[j] + 1 for j in range(r)]
     parts = x.reshape((n, c, taps, *counts))
-    total = None
+    total: Any = None
     for j, place in enumerate(itertools.product(*(range(k) for k in block))):
         part, widths = parts[:, :, j], [(0, 0), (0, 0)]
         for axis in range(r):

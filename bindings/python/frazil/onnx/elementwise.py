@@ -185,7 +185,7 @@ def selu(x: Any, *, alpha: float = 1.6732631921768188, gamma: float = 1.05070102
 
 
 @converts("Gelu", 20)
-def gelu(x: Any, *, approximate: str = "none") -> Any:
+def gelu(x: Any, *, approximate: Any = "none") -> Any:
     return nn.gelu(x, approximate=approximate)
 
 

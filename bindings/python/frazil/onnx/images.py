@@ -62,7 +62,7 @@ def grid_sample(
     n, c, *sizes = x.shape
     out = grid.shape[1:-1]
     points = grid.reshape((n, -1, len(sizes)))
-    axes: list[list[tuple[Any, Any]]] = []  # for each axis (place, weight) of each tap
+    axes: list[Any] = []  # for each axis (place, weight) of each tap
     for axis, size in enumerate(sizes):
         g = points[..., len(sizes) - 1 - axis]
         at = (g + 1) / 2 * (size - 1) if align_corners else ((g + 1) * size - 1) / 2
@@ -78,10 +78,11 @@ def grid_sample(
             low = fz.floor(at)
             axes.append([(low, 1 - (at - low)), (low + 1, at - low)])
     flat = x.reshape((n, c, -1))
-    total = None
-    for taps in itertools.product(*axes):
-        place, weight = 0, None
-        for (where, w), size in zip(taps, sizes, strict=True):
+    total: Any = None
+    for places in itertools.product(*axes):
+        place: Any = 0
+        weight: Any = None
+        for (where, w), size in zip(places, sizes, strict=True):
             shown = (where >= 0) & (where <= size - 1)
             w = shown.astype(x.dtype) if w is None else fz.where(shown, w, fz.zeros_like(w))
             weight = w if weight is None else weight * w

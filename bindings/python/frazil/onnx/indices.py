@@ -40,7 +40,7 @@ def gather_elements(x: Any, indices: Any, *, axis: int = 0) -> Any:
 
 def _flat_places(indices: Any, shape: Any) -> Any:
     """Places in row-major order of index vectors (the last axis) into the leading axes."""
-    place = 0
+    place: Any = 0
     for i, n in enumerate(shape):
         place = place * n + wrapped(indices[..., i], n)
     return place
@@ -68,16 +68,16 @@ def _put(flat: Any, places: Any, updates: Any, reduction: str) -> Any:
     if reduction == "add":
         return fz.index_add(flat, places, updates, axis=0)
     # Other reductions: one update of each place after another, on the host.
-    y, at = array_of(flat).copy(), array_of(places)
+    array, at = array_of(flat).copy(), array_of(places)
     ufunc = {"mul": np.multiply, "min": np.minimum, "max": np.maximum}[reduction]
-    ufunc.at(y, at, array_of(updates))
-    return fz.asarray(y)
+    ufunc.at(array, at, array_of(updates))
+    return fz.asarray(array)
 
 
 def _scattered(x: Any, indices: Any, updates: Any, axis: int, reduction: str) -> Any:
     axis %= x.ndim
     index = wrapped(indices.astype("int64"), x.shape[axis])
-    place = 0
+    place: Any = 0
     for i, n in enumerate(x.shape):
         shape = [1] * x.ndim
         shape[i] = -1

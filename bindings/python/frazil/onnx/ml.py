@@ -289,7 +289,8 @@ def svm_classifier(
     k = _kernel(x, _column(support_vectors, x).reshape((total, -1)), kernel_type, kernel_params)
     weights = _column(coefficients, x).reshape((-1, total))
     begin = np.concatenate([[0], np.cumsum(vectors_per_class)]).tolist()
-    votes, decisions = [0.0] * n, []
+    votes: list[Any] = [0.0] * n
+    decisions: list[Any] = []
     for i in range(n):
         for j in range(i + 1, n):
             a, b = slice(begin[i], begin[i + 1]), slice(begin[j], begin[j + 1])

@@ -40,9 +40,9 @@ def _aligned(v: Any, x: Any, axis: int, block_size: int) -> Any:
         v = fz.broadcast_to(fz.expand_dims(v, axis=axis + 1), shape)
         v = v.reshape((*shape[:axis], n * block_size, *shape[axis + 2 :]))
         return v[(slice(None),) * axis + (slice(0, x.shape[axis]),)]
-    shape = [1] * x.ndim
-    shape[axis] = -1
-    return v.reshape(tuple(shape))
+    along = [1] * x.ndim
+    along[axis] = -1
+    return v.reshape(tuple(along))
 
 
 @converts("DequantizeLinear", 10, raw="x scale zero")

@@ -52,7 +52,7 @@ def _ran(x: Any, lengths: Any, state: tuple[Any, ...], reverse: bool, step: Any)
     """Outputs (time, batch, hidden) and the last state. `x` are the inputs' products; after its
     length a sequence keeps its state and gives zeros."""
     steps = x.shape[0]
-    outputs = [None] * steps
+    outputs: list[Any] = [None] * steps
     for t in reversed(range(steps)) if reverse else range(steps):
         new = step(x[t], state)
         shown = new[0]

@@ -53,8 +53,8 @@ def dft(
 
 @converts("STFT", 17, host="step length")
 def stft(x: Any, step: Any, window: Any = None, length: Any = None, *, onesided: int = 1) -> Any:
-    hop = _number(step)
-    size = (
+    hop: Any = _number(step)
+    size: Any = (
         _number(length)
         if length is not None
         else window.shape[0]

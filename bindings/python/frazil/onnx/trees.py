@@ -117,7 +117,7 @@ def _forest_of_ids(o: dict[str, Any]) -> tuple[_Forest, dict[tuple[int, int], in
 def _leaf_weights(o: dict[str, Any], place: Any, name: str, count: int) -> Any:
     n = len(place)
     weights, shown = np.zeros((n, count)), np.zeros((n, count), bool)
-    given = o.get(f"{name}_weights_as_tensor")
+    given: Any = o.get(f"{name}_weights_as_tensor")
     given = o.get(f"{name}_weights") if given is None else given
     rows = zip(o[f"{name}_treeids"], o[f"{name}_nodeids"], o[f"{name}_ids"], given, strict=True)
     for tree, node, target, weight in rows:
