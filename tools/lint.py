@@ -92,6 +92,11 @@ def check_switches():
     return run(ROOT / "dev", "python", "tools/gen_switches.py", "--check")
 
 
+def check_onnx():
+    """The page of ONNX operators is generated from the table of conversions."""
+    return run(ROOT / "dev", "python", "tools/gen_onnx.py", "--check")
+
+
 def check_stray_paths():
     problems = []
     for name in git_files():
@@ -204,6 +209,7 @@ CHECKS = {
     "stray paths": check_stray_paths,
     "stubs": check_stubs,
     "switches": check_switches,
+    "onnx": check_onnx,
     "static initialisers": check_static_initialisers,
     "clang-tidy": check_clang_tidy,
 }

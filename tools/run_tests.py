@@ -56,6 +56,7 @@ SUITES = {
     "optim": Suite(python=True, sanitized=False),
     "gallery": Suite(python=True, sanitized=False),
     "docs": Suite(python=True, sanitized=False),
+    "onnx": Suite(python=True, sanitized=False),
     "gradients": Suite(python=True, sanitized=False, interpreters="nightly"),
     "fuzz": Suite(python=True, sanitized=False, targets=FAKES),
     "cpp": Suite(cpp=True, threads=True),

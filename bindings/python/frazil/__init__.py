@@ -10,6 +10,7 @@ Here: functions of arrays under the array API's names, `grad`, `value_and_grad` 
 * `data`: datasets and loaders; `training`: checkpoints; `io`: files
 * `linalg`: linear algebra; `fft`: Fourier transforms; `special`: special functions
 * `sparse`: sparse matrices; `tree`: nested structures
+* `onnx`: models of others, in and out
 * `memory`: who holds it; `cuda`: NVIDIA GPUs; `npu`: the simulated NPU; `debug`: where NaNs begin
 * `profile`: where time and memory go; `progress`: how far long work is
 
@@ -74,6 +75,7 @@ if TYPE_CHECKING:  # loaded at their first use
     from frazil import memory as memory
     from frazil import nn as nn
     from frazil import npu as npu
+    from frazil import onnx as onnx
     from frazil import optim as optim
     from frazil import random as random
     from frazil import sparse as sparse
@@ -104,8 +106,8 @@ inf = float("inf")
 nan = float("nan")
 
 _SUBMODULES = (
-    "amp", "cuda", "data", "debug", "fft", "io", "linalg", "memory", "nn", "npu", "optim", "random",
-    "sparse", "special", "training", "tree",
+    "amp", "cuda", "data", "debug", "fft", "io", "linalg", "memory", "nn", "npu", "onnx",
+    "optim", "random", "sparse", "special", "training", "tree",
 )  # fmt: skip
 _MOVED = {  # names of submodules here
     "Dim": "_export",

@@ -731,6 +731,13 @@ def looking_inside() -> float:
     return sum(shares) + runs + taken.seconds if line and page else 0.0
 
 
+def shipped(path: str, model: nn.Module) -> fz.Tensor:
+    fz.onnx.save(model, (fz.ones((1, 4)),), path, opset=20, dynamic_axes={0: {0: "batch"}})
+    again: fz.onnx.Model = fz.onnx.load(path, trainable=False)
+    result: fz.Tensor = again(fz.ones((2, 4)))
+    return result.sum()
+
+
 if __name__ == "__main__":
     assert transforms() and looking_inside() > 0
     for part in (elementwise, reductions, movement, sorting, products, creation, modules):

@@ -1,0 +1,138 @@
+"""magika and silero-vad beside onnxruntime: latency of one input, throughput of 32, first calls.
+
+    PYTHONPATH=build/python PYTHON bench/onnx_models.py [PATTERN ...] [--rounds N] [--threads N]
+
+A line is a model at a batch: frazil's best time of a traced call, its eager one, onnxruntime's, and
+onnxruntime's over the traced one (above 1 frazil is faster); then the same of reading the file and
+the first call, in fresh processes. Needs onnxruntime, and the models (tests/onnx/models.py).
+"""
+
+import argparse
+import fnmatch
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+from measure import Rounds, readable
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests" / "onnx"))
+import models  # noqa: E402
+
+
+def magika(batch):
+    rows = np.random.default_rng(0).integers(0, 256, (batch, 2048)).astype(np.int32)
+    return models.magika_path(), {"bytes": rows}
+
+
+def silero(batch):
+    sound = np.random.default_rng(0).normal(size=(batch, 576)).astype(np.float32) * 0.1
+    state = np.zeros((2, batch, 128), np.float32)
+    return models.silero_path(), {"input": sound, "state": state, "sr": np.asarray(16000)}
+
+
+def silero_ifless(batch):
+    path, feeds = silero(batch)
+    return path.parent / "silero_vad_op18_ifless.onnx", feeds
+
+
+CASES = {
+    f"{f.__name__} {batch}": (f, batch)
+    for f in (magika, silero, silero_ifless)
+    for batch in (1, 32)
+}
+
+
+def frazil_call(path, feeds, threads, traced=True):
+    import frazil as fz
+
+    fz.set_num_threads(threads)
+    model = fz.onnx.load(path, trainable=False)
+    given = [
+        int(v) if v.ndim == 0 else fz.asarray(v) for v in (feeds[n] for n in model.input_names)
+    ]
+    if traced:
+        model = fz.trace(model)
+
+    def call():
+        result = model(*given)
+        return np.asarray(result[0] if isinstance(result, tuple) else result)
+
+    return call
+
+
+def onnxruntime_call(path, feeds, threads):
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(str(path), options)
+    return lambda: session.run(None, feeds)[0]
+
+
+def first(name, which, threads):
+    """Seconds of reading the model and one call, in a process of its own, without the imports."""
+    argv = [sys.executable, __file__, "--first", which, name, "--threads", str(threads)]
+    return min(
+        float(subprocess.run(argv, capture_output=True, text=True, check=True).stdout.split()[-1])
+        for _ in range(3)
+    )
+
+
+def run(name, rounds, threads):
+    make, batch = CASES[name]
+    path, feeds = make(batch)
+    calls = {
+        "traced": frazil_call(path, feeds, threads),
+        "eager": frazil_call(path, feeds, threads, traced=False),
+        "onnxruntime": onnxruntime_call(path, feeds, threads),
+    }
+    for _ in range(6):
+        results = [call() for call in calls.values()]
+    np.testing.assert_allclose(results[0], results[2], atol=2e-4)
+    times = Rounds(calls, rounds, 0.1).times
+    best = {n: min(t) for n, t in times.items()}
+    begun = {which: first(name, which, threads) for which in ("frazil", "onnxruntime")}
+    print(
+        f"{name:16} traced {readable(best['traced']):>8} eager {readable(best['eager']):>8} "
+        f"onnxruntime {readable(best['onnxruntime']):>8} ratio "
+        f"{best['onnxruntime'] / best['traced']:.2f}   first {readable(begun['frazil']):>8} "
+        f"{readable(begun['onnxruntime']):>8} {begun['onnxruntime'] / begun['frazil']:.2f}",
+        flush=True,
+    )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("patterns", nargs="*", default=["*"])
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--first", choices=("frazil", "onnxruntime"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.threads == 1:
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    for name in CASES:
+        if not any(fnmatch.fnmatch(name, p) for p in options.patterns):
+            continue
+        if options.first:
+            import onnx  # noqa: F401
+
+            import frazil as fz  # noqa: F401
+
+            make, batch = CASES[name]
+            path, feeds = make(batch)
+            call = frazil_call if options.first == "frazil" else onnxruntime_call
+            begin = time.perf_counter()
+            call(path, feeds, options.threads)()
+            print(time.perf_counter() - begin)
+        else:
+            run(name, options.rounds, options.threads)
+
+
+if __name__ == "__main__":
+    main()

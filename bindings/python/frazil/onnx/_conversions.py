@@ -1,0 +1,27 @@
+"""All conversions: importing these modules fills the table."""
+
+from frazil.onnx import (  # noqa: F401
+    attention,
+    casts,
+    control,
+    convolutions,
+    elementwise,
+    images,
+    indices,
+    losses,
+    matrices,
+    ml,
+    normalization,
+    pooling,
+    quantised,
+    random,
+    recurrent,
+    reductions,
+    resizing,
+    sequences,
+    shapes,
+    signals,
+    text,
+    training,
+    trees,
+)

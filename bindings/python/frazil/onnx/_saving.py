@@ -1,0 +1,191 @@
+"""fz.onnx.save: what a function does, as an ONNX model.
+
+What it does is learnt as fz.export learns it (frazil/_export.py): a program with its branches,
+whose sizes are expressions of the dynamic ones. _writing.py writes the nodes.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from frazil._atomic import replacing
+from frazil._export import _Exporter, _tensors_in
+from frazil._export_program import Refused
+from frazil._export_sizes import Dim
+from frazil._frazil import Traced, __version__
+from frazil._named import integer as _integer
+from frazil.onnx._reading import package
+from frazil.onnx._values import array_of
+from frazil.onnx._writing import Graph, Value, dtype_number
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from os import PathLike
+
+__all__ = ["save"]
+
+OPSETS = (18, 22)
+_IR = {18: 8, 19: 9, 20: 9, 21: 10, 22: 10}
+
+
+def save(
+    fn: Callable[..., Any],
+    example_args: Sequence[Any],
+    path: str | PathLike[str],
+    *,
+    opset: int = 20,
+    input_names: Sequence[str] | None = None,
+    output_names: Sequence[str] | None = None,
+    dynamic_axes: Mapping[Any, Mapping[int, str | Dim]] | None = None,
+    examples: Sequence[Sequence[Any]] = (),
+    pure: bool | None = None,
+) -> None:
+    """Writes what a function or module does as an ONNX model.
+
+    Weights are initializers under the names of the state dict. Branches that the examples took are
+    `If`, counted loops `Loop`.
+
+    Parameters
+    ----------
+    fn : callable
+        A module, a function, or a traced one. It is run several times; what it writes to tensors is
+        put back.
+    example_args : tuple
+        Arguments of a call. Tensors among them are the model's inputs.
+    path : path
+        The file.
+    opset : int
+        From 18 to 22.
+    input_names, output_names : sequence of str, optional
+        Names of the inputs and outputs, in their order; those of the arguments, and "output".
+    dynamic_axes : dict, optional
+        Axes whose sizes may be others than the example's: {"x": {0: "batch"}}, by the names of
+        arguments or inputs, or by positions. `Dim` gives a range.
+    examples : sequence of tuples
+        Arguments of more calls, for branches that the first does not take.
+    pure : bool, optional
+        True promises that the function depends on its arguments alone; else that is proved.
+
+    Raises
+    ------
+    ValueError
+        If the function does what ONNX has no operator for, or what a program cannot: its line.
+    ImportError
+        Without the package onnx.
+
+    >>> import os, tempfile
+    >>> import frazil as fz
+    >>> path = os.path.join(tempfile.mkdtemp(), "f.onnx")
+    >>> save(lambda x: fz.exp(x) * 2, (fz.ones(3),), path, dynamic_axes={"x": {0: "n"}})
+    >>> fz.onnx.load(path)(fz.zeros(5)).tolist()
+    [2.0, 2.0, 2.0, 2.0, 2.0]
+    """
+    package()
+    if not callable(fn):
+        raise TypeError(f"[onnx.save] needs a callable, got {type(fn).__name__}.")
+    if not isinstance(example_args, (tuple, list)):
+        raise TypeError(
+            f"[onnx.save] example_args must be a tuple of arguments, got "
+            f"{type(example_args).__name__}: write (x,) for one."
+        )
+    opset = _integer("[onnx.save] opset", opset)
+    if not OPSETS[0] <= opset <= OPSETS[1]:
+        raise ValueError(f"[onnx.save] opset must be from 18 to 22, got {opset}.")
+    if pure is None:
+        pure = isinstance(fn, Traced) and fn.pure
+    inner: Any = fn.__wrapped__ if isinstance(fn, Traced) else fn
+    name = re.sub(r"\W", "_", getattr(inner, "__name__", type(inner).__name__)).strip("_")
+    exporter = _OnnxExporter(inner, name or "program", pure, list(example_args), {})
+    exporter.asked = opset, input_names, output_names
+    exporter.dims = exporter._dims(exporter.renamed(dynamic_axes or {}))
+    try:
+        exporter.run(examples, path)
+    except Refused as refusal:
+        raise ValueError(f"[onnx.save] {name} cannot be written: {refusal}.") from None
+
+
+class _OnnxExporter(_Exporter):
+    asked: tuple[int, Sequence[str] | None, Sequence[str] | None]
+
+    def renamed(self, dynamic: Mapping[Any, Any]) -> dict[Any, Any]:
+        """By the names of arguments, where the names that inputs are to have are given."""
+        given = self.asked[1] or []
+        own = {new: path for new, (path, _) in zip(given, self.inputs, strict=False)}
+        return {own.get(k, k): axes for k, axes in dynamic.items()}
+
+    def _capture(self, args: list[Any]) -> Any:
+        """Indices that are out of range are onnxruntime's to find: checks need not be alike."""
+        path = super()._capture(args)
+        path.calls = [c for c in path.calls if c.kind != "check"]
+        return path
+
+    def _input_names(self) -> list[str]:
+        given = self.asked[1]
+        if given is None:
+            return [name for name, _ in self.inputs]
+        if len(given) != len(self.inputs) or len(set(given)) != len(given):
+            raise ValueError(
+                f"[onnx.save] input_names must be {len(self.inputs)} names, for "
+                f"{', '.join(n for n, _ in self.inputs)}: got {list(given)}."
+            )
+        return list(given)
+
+    def _output_names(self, count: int) -> list[str]:
+        given = self.asked[2]
+        if given is None:
+            return ["output"] if count == 1 else [f"output_{i}" for i in range(count)]
+        if len(given) != count or len(set(given)) != count:
+            raise ValueError(f"[onnx.save] output_names must be {count} names, got {list(given)}.")
+        return list(given)
+
+    def _write(self, whole: Any, path: Any) -> None:
+        onnx = package()
+        helper, opset = onnx.helper, self.asked[0]
+        graph = Graph(opset)
+        inputs = self._input_names()
+        graph.taken.update(inputs)
+        used = _tensors_in(whole)
+        for name, tensor in [*self.names.tensors.items(), *self.names.constants]:
+            if name in used:
+                own = name if name not in graph.taken else graph.fresh(name)
+                graph.taken.add(own)
+                graph.initializers[own] = array_of(tensor.detach().to_device("cpu"))
+                graph.tensors[name] = Value(own, tensor.dtype.name)
+        values = {}
+        infos = []
+        for i, (name, (_, tensor)) in enumerate(zip(inputs, self.inputs, strict=True)):
+            values["p", i] = Value(name, tensor.dtype.name)
+            axes = self.dims.get(i, {})
+            dims = [axes[a].name if a in axes else n for a, n in enumerate(tensor.shape)]
+            infos.append(helper.make_tensor_value_info(name, dtype_number(tensor.dtype.name), dims))
+        self._symbols(graph, values)
+        results = graph.path(whole, values)
+        names = self._output_names(len(results))
+        for name, value in zip(names, results, strict=True):
+            graph.nodes.append(helper.make_node("Identity", [value.name], [name]))
+        outputs = [
+            helper.make_tensor_value_info(name, dtype_number(value.dtype), None)
+            for name, value in zip(names, results, strict=True)
+        ]
+        initializers = [
+            onnx.numpy_helper.from_array(array, name) for name, array in graph.initializers.items()
+        ]
+        proto = helper.make_graph(graph.nodes, self.name, infos, outputs, initializers)
+        model = helper.make_model(
+            proto, opset_imports=[helper.make_opsetid("", opset)], ir_version=_IR[opset],
+            producer_name="frazil", producer_version=__version__,
+        )  # fmt: skip
+        model = onnx.shape_inference.infer_shapes(model)
+        onnx.checker.check_model(model)
+        with replacing(path) as file:
+            file.write(model.SerializeToString())
+
+    def _symbols(self, graph: Graph, values: dict[Any, Value]) -> None:
+        """Each dynamic size from the shape of an input that has it."""
+        for i, axes in self.dims.items():
+            for axis, dim in axes.items():
+                if dim.name not in graph.symbols:
+                    shape = graph.node("Shape", [values["p", i]], "int64")
+                    at = graph.constant([axis], "int64")
+                    graph.symbols[dim.name] = graph.node("Gather", [shape, at], "int64", axis=0)

@@ -1,0 +1,123 @@
+"""The table of conversions: which function stands for which operator, from which opset on.
+
+A conversion is a function over values: its positional parameters are the operator's inputs (a
+default for those that may be missing), its keyword-only parameters the attributes. What it returns
+is the output, or a tuple of them. The loader (_build.py) looks conversions up, the executor
+(_plan.py) calls them, docs/onnx.md is written from the table (_coverage.py).
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Functions:
+    """The functions of conversions, by `Conversion.key`: plans name them, for traced calls compare
+    a class by its version, and functions that a module reaches one by one."""
+
+
+__all__ = ["ML", "PREVIEW", "TABLE", "TRAINING", "Conversion", "Functions", "converts", "find"]
+
+ML, TRAINING, PREVIEW = "ai.onnx.ml", "ai.onnx.preview.training", "ai.onnx.preview"
+
+TENSOR, HOST, RAW = range(3)  # how an input is handed over: see `converts`
+
+
+class Conversion(NamedTuple):
+    """One row: an operator from an opset on."""
+
+    domain: str
+    name: str
+    since: int
+    fn: Callable[..., Any]
+    kinds: tuple[int, ...]  # of the inputs that have names
+    rest: int | None  # of the inputs after them, None if there may be none
+    least: int  # how many inputs there must be
+    attributes: frozenset[str] | None  # None: any
+    needed: frozenset[str]
+    wants_node: bool
+    control: bool
+    random: bool
+    data: bool
+    shape_only: bool
+    laid: dict[int, Callable[..., Any]]  # how weights lie in memory, by input
+
+    @property
+    def key(self) -> str:
+        return f"{self.domain}:{self.name}:{self.since}"
+
+
+TABLE: dict[tuple[str, str], list[Conversion]] = {}
+
+
+def converts(
+    names: str,
+    since: int = 1,
+    *,
+    domain: str = "",
+    host: str = "",
+    raw: str = "",
+    control: bool = False,
+    random: bool = False,
+    data: bool = False,
+    shape_only: bool = False,
+    laid: dict[str, Callable[..., Any]] | None = None,
+) -> Callable[[Any], Any]:
+    """Enters a function as the conversion of operators (their names, separated by spaces).
+
+    Inputs are handed over as tensors; those named in `host` as NumPy arrays, which reads them if
+    they were computed; those named in `raw` as they are. A keyword-only parameter `node` gets the
+    node. `control`: the function gets (node, values, run) and runs bodies. `random`: it draws, and
+    is called each time. `data`: shapes of its results depend on data. `shape_only`: it looks at
+    nothing but the shapes of its inputs. `laid`: a function of a constant or weight
+    and the node's attributes, for inputs of these names: the same tensor in the memory order in
+    which it is read.
+    """
+
+    def enter(fn: Any) -> Any:
+        kinds, rest, least, attributes, needed = [], None, 0, [], []
+        names_of = list(inspect.signature(fn).parameters)
+        orders = {names_of.index(n): f for n, f in (laid or {}).items()}
+        any_attribute = wants_node = False
+        for p in () if control else inspect.signature(fn).parameters.values():
+            kind = HOST if p.name in host.split() else RAW if p.name in raw.split() else TENSOR
+            if p.kind is p.VAR_POSITIONAL:
+                rest = kind
+            elif p.kind is p.VAR_KEYWORD:
+                any_attribute = True
+            elif p.kind is not p.KEYWORD_ONLY:
+                kinds.append(kind)
+                least += p.default is p.empty
+            elif p.name == "node":
+                wants_node = True
+            else:
+                attributes.append(p.name)
+                if p.default is p.empty:
+                    needed.append(p.name)
+        for name in names.split():
+            rows = TABLE.setdefault((domain, name), [])
+            rows.append(
+                Conversion(
+                    domain, name, since, fn, tuple(kinds), RAW if control else rest, least,
+                    None if any_attribute or control else frozenset(attributes),
+                    frozenset(needed), wants_node, control, random, data, shape_only, orders,
+                )
+            )  # fmt: skip
+            setattr(Functions, rows[-1].key, staticmethod(fn))
+            rows.sort(key=lambda row: row.since)
+        return fn
+
+    return enter
+
+
+def find(domain: str, name: str, opset: int) -> Conversion | None:
+    """The newest conversion of an operator that is not newer than the opset."""
+    best = None
+    for row in TABLE.get((domain, name), ()):
+        if row.since <= opset:
+            best = row
+    return best

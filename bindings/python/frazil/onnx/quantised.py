@@ -1,0 +1,169 @@
+"""Quantised tensors: integers with a scale and a zero point, per tensor, axis or block."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import frazil as fz
+from frazil.onnx._table import converts
+from frazil.onnx._values import NAMES, Host, array_of, dtype_of, host_dtype, to_tensor
+from frazil.onnx.casts import cast_array, number_of
+from frazil.onnx.convolutions import conv_of
+
+_LIMITS = {
+    "uint8": (0, 255), "int8": (-128, 127), "uint16": (0, 65535), "int16": (-32768, 32767),
+    "uint4": (0, 15), "int4": (-8, 7), "uint2": (0, 3), "int2": (-2, 1),
+}  # fmt: skip
+
+
+def name_of(x: Any) -> str:
+    return str(x.dtype if isinstance(x, Host) else x.dtype.name)
+
+
+def _floats(x: Any, device: str | None, dtype: str = "float32") -> Any:
+    """Whatever its dtype as a tensor of floats."""
+    if isinstance(x, Host):
+        return Host(x.array.astype(np.float32)).tensor(device).astype(dtype)
+    return x.astype(dtype)
+
+
+def _aligned(v: Any, x: Any, axis: int, block_size: int) -> Any:
+    """A scale or zero point such that it broadcasts to x."""
+    if v.ndim == 0 or (v.ndim == 1 and v.shape[0] == 1):
+        return v.reshape(())
+    axis %= x.ndim
+    if block_size:
+        n = v.shape[axis]
+        shape = (*v.shape[: axis + 1], block_size, *v.shape[axis + 1 :])
+        v = fz.broadcast_to(fz.expand_dims(v, axis=axis + 1), shape)
+        v = v.reshape((*shape[:axis], n * block_size, *shape[axis + 2 :]))
+        return v[(slice(None),) * axis + (slice(0, x.shape[axis]),)]
+    along = [1] * x.ndim
+    along[axis] = -1
+    return v.reshape(tuple(along))
+
+
+@converts("DequantizeLinear", 10, raw="x scale zero")
+def dequantize(
+    x: Any, scale: Any, zero: Any = None, *, axis: int = 1, block_size: int = 0,
+    output_dtype: int = 0, node: Any,
+) -> Any:  # fmt: skip
+    dtype = dtype_of(output_dtype) if output_dtype else name_of(scale)
+    dtype = dtype if dtype in NAMES else "float32"
+    wide = "float32" if name_of(x) != "int32" else "float64"
+    y = _floats(x, node.device, wide)
+    if zero is not None:
+        y = y - _aligned(_floats(zero, node.device, wide), y, axis, block_size)
+    y = y.astype("float32") * _aligned(_floats(scale, node.device), y, axis, block_size)
+    return y.astype(dtype)
+
+
+@converts("QuantizeLinear", 10, raw="x scale zero")
+def quantize(
+    x: Any, scale: Any, zero: Any = None, *, axis: int = 1, block_size: int = 0,
+    output_dtype: int = 0, precision: int = 0, saturate: int = 1, node: Any,
+) -> Any:  # fmt: skip
+    to = output_dtype or (2 if zero is None else number_of(name_of(zero)))
+    compute = dtype_of(precision) if precision else name_of(scale)
+    compute = compute if compute in NAMES and "int" not in compute else "float32"
+    compute = compute if precision else name_of(x) if name_of(x) == "float64" else compute
+    y = _floats(x, node.device, compute)
+    y = y / _aligned(_floats(scale, node.device, compute), y, axis, block_size)
+    name = host_dtype(to).name
+    if name not in _LIMITS:
+        if zero is not None:
+            y = y + _aligned(_floats(zero, node.device, compute), y, axis, block_size)
+        return cast_array(array_of(y), to, saturate)
+    low, high = _LIMITS[name]
+    y = fz.round(y).astype("float32" if compute in ("float16", "bfloat16") else compute)
+    if zero is not None:
+        y = y + _aligned(_floats(zero, node.device, y.dtype.name), y, axis, block_size)
+    y = fz.clip(y, low, high)
+    return y.astype(name) if name in NAMES else cast_array(array_of(y), to)
+
+
+@converts("DynamicQuantizeLinear", 11)
+def dynamic_quantize(x: Any) -> Any:
+    low = fz.minimum(fz.min(x), 0)
+    high = fz.maximum(fz.max(x), 0)
+    scale = (high - low) / 255
+    zero = fz.clip(fz.round(-low / scale), 0, 255)
+    y = fz.clip(fz.round(x / scale) + zero, 0, 255)
+    return y.astype("uint8"), scale, zero.astype("uint8")
+
+
+def _centred(x: Any, zero: Any, axis: int, dtype: str) -> Any:
+    """x less its zero point, which may differ along an axis."""
+    x = x.astype(dtype)
+    if zero is None:
+        return x
+    zero = zero.astype(dtype)
+    if zero.ndim == 1 and zero.shape[0] > 1:
+        shape = [1] * x.ndim
+        shape[axis] = -1
+        zero = zero.reshape(tuple(shape))
+    elif zero.ndim <= 1:
+        zero = zero.reshape(())
+    return x - zero
+
+
+# Sums of products of 8-bit integers are exact in float64, whose products are fast.
+_EXACT = "float64"
+
+
+@converts("MatMulInteger", 10)
+def matmul_integer(a: Any, b: Any, a_zero: Any = None, b_zero: Any = None) -> Any:
+    y = _centred(a, a_zero, -2, _EXACT) @ _centred(b, b_zero, -1, _EXACT)
+    return y.astype("int32")
+
+
+@converts("ConvInteger", 10)
+def conv_integer(
+    x: Any, w: Any, x_zero: Any = None, w_zero: Any = None, *, group: int = 1,
+    auto_pad: str = "NOTSET", kernel_shape: Any = None, pads: Any = None, strides: Any = None,
+    dilations: Any = None,
+) -> Any:  # fmt: skip
+    x, w = _centred(x, x_zero, 1, _EXACT), _centred(w, w_zero, 0, _EXACT)
+    y = conv_of(x, w, group, auto_pad, kernel_shape, pads, strides, dilations)
+    return y.astype("int32")
+
+
+def _requantised(y: Any, factor: Any, zero: Any, name: str) -> Any:
+    low, high = _LIMITS[name]
+    y = fz.round(y * factor) + zero.astype(y.dtype)
+    return fz.clip(y, low, high).astype(name)
+
+
+@converts("QLinearMatMul", 10, raw="a a_zero b b_zero y_zero")
+def qlinear_matmul(
+    a: Any, a_scale: Any, a_zero: Any, b: Any, b_scale: Any, b_zero: Any, y_scale: Any,
+    y_zero: Any, *, node: Any,
+) -> Any:  # fmt: skip
+    if name_of(y_zero) not in NAMES:
+        raise TypeError(f"[onnx] QLinearMatMul of {name_of(y_zero)} is not supported.")
+    a, a_zero, b, b_zero, y_zero = (node.deliver(v, 0) for v in (a, a_zero, b, b_zero, y_zero))
+    y = _centred(a, a_zero, -2, _EXACT) @ _centred(b, b_zero, -1, _EXACT)
+    wide = [s.astype("float64") for s in (a_scale, b_scale, y_scale)]
+    wide[0] = wide[0].reshape((-1, 1)) if wide[0].ndim == 1 and wide[0].size > 1 else wide[0]
+    factor = wide[0] * wide[1] / wide[2]
+    return _requantised(y, factor, y_zero, y_zero.dtype.name)
+
+
+@converts("QLinearConv", 10)
+def qlinear_conv(
+    x: Any, x_scale: Any, x_zero: Any, w: Any, w_scale: Any, w_zero: Any, y_scale: Any,
+    y_zero: Any, b: Any = None, *, group: int = 1, auto_pad: str = "NOTSET",
+    kernel_shape: Any = None, pads: Any = None, strides: Any = None, dilations: Any = None,
+) -> Any:  # fmt: skip
+    x, w = _centred(x, x_zero, 1, _EXACT), _centred(w, w_zero, 0, _EXACT)
+    y = conv_of(x, w, group, auto_pad, kernel_shape, pads, strides, dilations)
+    channels = (-1,) + (1,) * (x.ndim - 2)
+    y = y if b is None else y + b.astype(y.dtype).reshape(channels)
+    factor = x_scale.astype("float64") * w_scale.astype("float64") / y_scale.astype("float64")
+    factor = factor.reshape(channels) if factor.size > 1 else factor.reshape(())
+    return _requantised(y, factor, y_zero, y_zero.dtype.name)
+
+
+__all__ = ["to_tensor"]

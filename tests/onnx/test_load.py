@@ -1,0 +1,352 @@
+"""Loading: names, weights, branches known beforehand; damaged and hostile files; refusals."""
+
+import os
+import random
+
+import numpy as np
+import onnx
+import onnx.parser
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import frazil as fz
+
+HEAD = '<ir_version: 8, opset_import: ["" : 18]>\n'
+
+
+def parsed(text, head=HEAD):
+    return onnx.parser.parse_model(head + text)
+
+
+def mlp():
+    draw = np.random.RandomState(0)
+    weights = [draw.randn(4, 8), draw.randn(8), draw.randn(8, 3), draw.randn(3)]
+    names = ["fc.1.weight", "fc.1.bias", "fc.2.weight", "fc.2.bias"]
+    model = parsed(
+        """mlp (float[n, 4] x) => (float[n, 3] y) {
+            a = MatMul(x, w1)  b = Add(a, b1)  c = Relu(b)  d = MatMul(c, w2)  y = Add(d, b2)
+        }""".replace("w1", "fc_1_weight").replace("b1", "fc_1_bias")
+        .replace("w2", "fc_2_weight").replace("b2", "fc_2_bias")
+    )  # fmt: skip
+    for node in model.graph.node:
+        for i, name in enumerate(node.input):
+            if name.startswith("fc_"):
+                node.input[i] = name.replace("_", ".")
+    for name, w in zip(names, weights, strict=True):
+        model.graph.initializer.append(numpy_helper.from_array(w.astype(np.float32), name))
+    return model, dict(zip(names, weights, strict=True))
+
+
+def by_hand(weights, x):
+    w1, b1, w2, b2 = weights.values()
+    return np.maximum(x @ w1 + b1, 0) @ w2 + b2
+
+
+def test_weights_have_the_names_of_initializers_and_train(tmp_path):
+    model, weights = mlp()
+    onnx.save(model, tmp_path / "m.onnx")
+    module = fz.onnx.load(tmp_path / "m.onnx")
+    assert list(module.state_dict()) == list(weights)
+    assert module.input_names == ("x",) and module.output_names == ("y",)
+    assert module.operators == ["Add", "MatMul", "Relu"] and module.opsets == {"": 18}
+    x = np.random.RandomState(1).randn(5, 4).astype(np.float32)
+    np.testing.assert_allclose(np.asarray(module(x)), by_hand(weights, x), rtol=1e-4)
+    assert (np.asarray(module(x=x)) == np.asarray(module(fz.asarray(x)))).all()
+    optimizer = fz.optim.Adam(module.parameters(), lr=1e-2)
+
+    @fz.trace
+    def step(module, optimizer, x):
+        optimizer.zero_grad()
+        loss = fz.nn.mse_loss(module(x), fz.zeros((5, 3)))
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    losses = [step(module, optimizer, fz.asarray(x)).item() for _ in range(30)]
+    assert losses[-1] < 0.5 * losses[0]
+    frozen = fz.onnx.load(model.SerializeToString(), trainable=False)
+    assert not list(frozen.parameters())
+
+
+def test_another_state_is_used():
+    model, weights = mlp()
+    module = fz.onnx.load(model.SerializeToString())
+    x = np.ones((1, 4), np.float32)
+    module(x)
+    module.load_state_dict({n: np.asarray(w * 2, np.float32) for n, w in weights.items()})
+    doubled = {n: w * 2 for n, w in weights.items()}
+    np.testing.assert_allclose(np.asarray(module(x)), by_hand(doubled, x), rtol=1e-4)
+
+
+def test_shapes_are_computed_once_and_for_each_shape():
+    model = parsed(
+        """g (float[a, b] x) => (float[c, d] y) {
+        s = Shape(x)  one = Constant<value = int64[1] {1}>()  zero = Constant<value = int64 {0}>()
+        n = Gather<axis = 0>(s, zero)  m = Unsqueeze(n, zero_axes)
+        last = Constant<value_ints = [-1]>()  t = Concat<axis = 0>(last, m)  y = Reshape(x, t)
+    }""".replace("zero_axes", "axes").replace(
+            "s = Shape(x)", "axes = Constant<value_ints = [0]>() s = Shape(x)"
+        )
+    )
+    module = fz.onnx.load(model)
+    traced = fz.trace(module)
+    for shape in ((2, 3), (4, 5), (2, 3), (2, 3), (2, 3), (2, 3)):
+        x = fz.arange(float(shape[0] * shape[1])).reshape(shape)
+        assert module(x).shape == traced(x).shape == (shape[1], shape[0])
+    (plan,) = [p for k, p in module._body.plans.items() if k[0][0] == (2, 3)]
+    assert len(plan.steps) == 1  # the reshape alone
+
+
+BRANCHES = """g (bool c, float[n] x) => (float[n] y) {
+    y = If(c) <
+        then_branch = t () => (float[n] a) { a = Add(x, x) },
+        else_branch = e () => (float[n] b) { b = Neg(x) }
+    >
+}"""
+
+
+def test_a_branch_that_is_known_is_taken_beforehand():
+    module = fz.onnx.load(parsed(BRANCHES))
+    x = fz.asarray([1.0, 2.0])
+    assert module(True, x).tolist() == [2, 4] and module(False, x).tolist() == [-1, -2]
+    assert module(fz.asarray(True), x).tolist() == [2, 4]
+    assert module(fz.asarray(False), x).tolist() == [-1, -2]
+    many = fz.vmap(module)(fz.asarray([True, False]), fz.asarray([[1.0, 2.0], [1.0, 2.0]]))
+    assert many.tolist() == [[2, 4], [-1, -2]]
+
+
+def test_traced_branches_and_loops_are_the_eager_ones():
+    loop = parsed("""g (int64 n, float[m] x) => (float[m] y, float[k, m] all) {
+        go = Constant<value = bool {1}>()
+        y, all = Loop(n, go, x) <
+            body = b (int64 i, bool c, float[m] s) => (bool d, float[m] t, float[m] u) {
+            d = Identity(c)  half = Constant<value = float {0.5}>()
+            t = Mul(s, half)  u = Identity(t)
+        }>
+    }""")
+    module = fz.onnx.load(loop)
+    traced = fz.trace(module)
+    for n in (3, 4, 3, 3, 3):
+        for count in (n, fz.asarray(n)):
+            a, b = module(count, fz.ones(2)), traced(count, fz.ones(2))
+            assert all((p == q).all() for p, q in zip(a, b, strict=True))
+            assert a[0].tolist() == [0.5**n] * 2 and a[1].shape == (n, 2)
+    module = fz.onnx.load(parsed(BRANCHES))
+    traced = fz.trace(module)
+    for c in (True, False, True, False, True):
+        assert (traced(fz.asarray(c), fz.ones(3)) == module(fz.asarray(c), fz.ones(3))).all()
+
+
+def test_functions_of_a_model_are_expanded():
+    head = '<ir_version: 8, opset_import: ["" : 18, "own" : 1]>\n'
+    model = parsed(
+        """g (float[n] x) => (float[n] y) { y = own.twice<by = 3.0>(x) }
+        <domain: "own", opset_import: ["" : 18]>
+        twice <by>(a) => (b) { k = Constant<value_float: float = @by>()  b = Mul(a, k) }""",
+        head,
+    )
+    assert fz.onnx.load(model)(fz.ones(2)).tolist() == [3, 3]
+
+
+# What is refused
+
+
+def test_all_that_is_not_supported_is_told_at_once():
+    head = '<ir_version: 8, opset_import: ["" : 18, "com.microsoft" : 1]>\n'
+    model = parsed(
+        """g (float[n] x) => (float[n] y) {
+        a = com.microsoft.FusedThing(x)  y = Nonsense(a)
+    }""",
+        head,
+    )
+    model.graph.node[0].name = "first"
+    with pytest.raises(ValueError, match="first.*FusedThing.*opset 1.*\n.*Nonsense.*opset 18"):
+        fz.onnx.load(model)
+    old = parsed("g (float[n] x) => (float[n] y) { y = Gelu(x) }")
+    with pytest.raises(ValueError, match="Gelu, opset 18.*from opset 20.*version_converter"):
+        fz.onnx.load(old)
+    odd = parsed("g (float[n] x) => (float[n] y) { y = Relu<slope = 1>(x) }")
+    with pytest.raises(ValueError, match="attributes slope are not supported"):
+        fz.onnx.load(odd)
+
+
+def test_wrong_inputs_are_named():
+    module = fz.onnx.load(mlp()[0])
+    with pytest.raises(TypeError, match="takes 1 inputs, x: got 2"):
+        module(1, 2)
+    with pytest.raises(TypeError, match="not wanted by name: z, missing: x"):
+        module(z=1)
+    with pytest.raises(TypeError, match="'x' must be float32, got int32"):
+        module(np.ones((2, 4), np.int32))
+    with pytest.raises(ValueError, match=r"'x' must have the shape \(\?, 4\), got \(2, 5\)"):
+        module(np.ones((2, 5), np.float32))
+
+
+def test_an_error_while_it_runs_names_the_node():
+    module = fz.onnx.load(parsed("g (float[n] x, float[m] z) => (float[k] y) { y = Add(x, z) }"))
+    with pytest.raises(ValueError) as error:
+        module(fz.ones(2), fz.ones(3))
+    assert "node 0 (Add, opset 18)" in " ".join(error.value.__notes__)
+
+
+# Damaged and hostile files
+
+
+def with_tensor(**fields):
+    model = parsed("g (float[n] x) => (float[n] y) { y = Add(x, w) }")
+    tensor = model.graph.initializer.add(name="w", data_type=TensorProto.FLOAT)
+    for name, value in fields.items():
+        if isinstance(value, list):
+            getattr(tensor, name).extend(value)
+        else:
+            setattr(tensor, name, value)
+    return model
+
+
+@pytest.mark.parametrize("fields", [
+    {"dims": [2], "raw_data": b"1234"},
+    {"dims": [2], "float_data": [1.0]},
+    {"dims": [-1], "raw_data": b""},
+    {"dims": [2**40, 2**40], "raw_data": b"1234"},
+    {"dims": [2**62, 4], "raw_data": b""},
+    {"dims": [1] * 65, "raw_data": b"1234"},
+    {"dims": [1], "raw_data": b"1234", "data_type": 99},
+    {"dims": [3], "raw_data": b"1", "data_type": TensorProto.INT4},
+    {"dims": [2], "string_data": [b"a"], "data_type": TensorProto.STRING},
+    {"dims": [1], "string_data": [b"\xff"], "data_type": TensorProto.STRING},
+])  # fmt: skip
+def test_tensors_must_hold_what_they_claim(fields):
+    with pytest.raises(ValueError, match="tensor 'w'"):
+        fz.onnx.load(with_tensor(**fields).SerializeToString())
+
+
+def external(tmp_path, location, **more):
+    model = with_tensor(dims=[2])
+    tensor = model.graph.initializer[0]
+    tensor.data_location = TensorProto.EXTERNAL
+    for key, value in {"location": location, **more}.items():
+        tensor.external_data.add(key=key, value=str(value))
+    folder = tmp_path / "model"
+    (folder / "data").mkdir(parents=True, exist_ok=True)
+    path = folder / "m.onnx"
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+def test_external_data_is_read_from_below_the_model(tmp_path):
+    path = external(tmp_path, "data/w.bin", offset=4, length=8)
+    (path.parent / "data" / "w.bin").write_bytes(np.asarray([0, 1, 2], np.float32).tobytes())
+    assert fz.onnx.load(path)(fz.zeros(2)).tolist() == [1, 2]
+    with pytest.raises(ValueError, match="bytes has no folder"):
+        fz.onnx.load(path.read_bytes())
+
+
+@pytest.mark.parametrize("location", [
+    "../w.bin", "data/../../w.bin", "/etc/hostname", "", "C:/w.bin", "data\\..\\..\\w.bin", "link",
+    "folder/w.bin", "data/none.bin", "data",
+])  # fmt: skip
+def test_external_data_elsewhere_is_refused(tmp_path, location):
+    path = external(tmp_path, location)
+    (tmp_path / "w.bin").write_bytes(bytes(8))
+    os.symlink(tmp_path / "w.bin", path.parent / "link")
+    os.symlink(tmp_path, path.parent / "folder")
+    with pytest.raises(ValueError, match="tensor 'w' lies in the file"):
+        fz.onnx.load(path)
+
+
+@pytest.mark.parametrize("more", [
+    {"offset": 8}, {"offset": -4}, {"length": 4}, {"length": 800}, {"offset": "x"},
+    {"offset": 2**70},
+])  # fmt: skip
+def test_external_data_must_be_there(tmp_path, more):
+    path = external(tmp_path, "data/w.bin", **more)
+    (path.parent / "data" / "w.bin").write_bytes(bytes(8))
+    with pytest.raises(ValueError, match="tensor 'w' lies in the file"):
+        fz.onnx.load(path)
+
+
+def test_graphs_must_be_in_order_and_names_unique():
+    for text, words in (
+        ("g (float[n] x) => (float[n] y) { y = Relu(z)  z = Relu(x) }", "uses 'z'"),
+        ("g (float[n] x) => (float[n] y) { y = Relu(x)  y = Relu(x) }", "'y' is defined twice"),
+        ("g (float[n] x) => (float[n] z) { y = Relu(x) }", "graph 'g' uses 'z'"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            fz.onnx.load(parsed(text))
+
+
+def test_calls_that_never_end_are_refused(monkeypatch):
+    head = '<ir_version: 8, opset_import: ["" : 18, "own" : 1]>\n'
+    model = parsed(
+        """g (float[n] x) => (float[n] y) { y = own.f(x) }
+        <domain: "own", opset_import: ["" : 18, "own" : 1]> f (a) => (b) { b = own.f(a) }""",
+        head,
+    )
+    with pytest.raises(ValueError, match="calls itself"):
+        fz.onnx.load(model)
+    # Functions that call the next one twice: 2**60 nodes.
+    monkeypatch.setattr("frazil.onnx._build.NODES", 2000)
+    functions = [
+        helper.make_function("own", f"f{i}", ["a"], ["b"],
+                             [helper.make_node(f"f{i + 1}", ["a"], ["c"], domain="own"),
+                              helper.make_node(f"f{i + 1}", ["c"], ["b"], domain="own")],
+                             [helper.make_opsetid("own", 1)])
+        for i in range(60)
+    ]  # fmt: skip
+    functions.append(
+        helper.make_function("own", "f60", ["a"], ["b"], [helper.make_node("Relu", ["a"], ["b"])],
+                             [helper.make_opsetid("", 18)])
+    )  # fmt: skip
+    model = parsed("g (float[n] x) => (float[n] y) { y = own.f0(x) }", head)
+    model.functions.extend(functions)
+    with pytest.raises(ValueError, match="more than 2000 nodes"):
+        fz.onnx.load(model)
+
+
+def test_newer_opsets_are_told():
+    model = parsed("g (float[n] x) => (float[n] y) { y = Relu(x) }")
+    model.opset_import[0].version = 999
+    with pytest.raises(ValueError, match="opset 999.*version_converter"):
+        fz.onnx.load(model)
+
+
+def test_damaged_files_raise_value_errors():
+    """Truncated, and with changed bits: a ValueError, or a model that is another one."""
+    content = mlp()[0].SerializeToString()
+    draw = random.Random(3)
+    for n in range(0, len(content), 7):
+        damaged = bytearray(content[:n])
+        with pytest.raises(ValueError):
+            fz.onnx.load(bytes(damaged))
+    refused = 0
+    for _ in range(400):
+        damaged = bytearray(content)
+        for _ in range(draw.randint(1, 3)):
+            damaged[draw.randrange(len(damaged))] ^= 1 << draw.randrange(8)
+        try:
+            fz.onnx.load(bytes(damaged))
+        except ValueError:
+            refused += 1
+    assert refused > 50
+
+
+@pytest.mark.parametrize("content", [b"", b"\x00" * 100, b"not a model", b"\x08" * 64])
+def test_what_is_no_model_is_refused(content):
+    with pytest.raises(ValueError, match="no ONNX model"):
+        fz.onnx.load(content)
+
+
+def test_the_page_is_that_of_the_table():
+    import subprocess
+    import sys
+
+    root = os.environ["FRAZIL_ROOT"]
+    run = subprocess.run([sys.executable, f"{root}/tools/gen_onnx.py", "--check"], text=True,
+                         capture_output=True)  # fmt: skip
+    assert run.returncode == 0, run.stderr
+
+
+def test_without_the_package_the_way_out_is_told(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "onnx", None)
+    with pytest.raises(ImportError, match="pip install onnx"):
+        fz.onnx.load(b"")

@@ -1,0 +1,212 @@
+"""What frazil writes as ONNX: checked by onnx, run by onnxruntime, and read again."""
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+
+import frazil as fz
+from frazil import nn
+
+ROOT = Path(os.environ.get("FRAZIL_ROOT", Path(__file__).resolve().parents[2]))
+DRAW = np.random.default_rng(0)
+
+
+def normal(*shape):
+    return fz.asarray(DRAW.normal(size=shape).astype(np.float32))
+
+
+def listed(result):
+    return list(result) if isinstance(result, tuple) else [result]
+
+
+def agrees(fn, path, args, rtol=2e-4, atol=2e-5):
+    """onnxruntime and fz.onnx.load say what the function says."""
+    session = onnxruntime.InferenceSession(str(path))
+    names = [i.name for i in session.get_inputs()]
+    expected = [np.asarray(r.detach()) for r in listed(fn(*args))]
+    got = session.run(None, dict(zip(names, map(np.asarray, args), strict=True)))
+    back = [np.asarray(r.detach()) for r in listed(fz.onnx.load(path)(*args))]
+    for e, g, b in zip(expected, got, back, strict=True):
+        assert e.dtype == g.dtype and e.shape == g.shape == b.shape
+        np.testing.assert_allclose(g, e, rtol=rtol, atol=atol)
+        np.testing.assert_allclose(b, e, rtol=rtol, atol=atol)
+
+
+def cnn():
+    return nn.Sequential(
+        nn.Conv2d(1, 4, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(4, 8, 3, stride=2),
+        nn.BatchNorm2d(8), nn.GELU(), nn.Flatten(), nn.Linear(72, 5),
+    ).eval()  # fmt: skip
+
+
+def mlp():
+    return nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 3))
+
+
+def encoder():
+    return nn.TransformerEncoderLayer(16, 4, 32, batch_first=True, dropout=0.0).eval()
+
+
+def lstm():
+    layer = nn.LSTM(6, 10, batch_first=True)
+    return lambda x: layer(x)[0]
+
+
+NETWORKS = {
+    "mlp": (mlp, (4, 8), (7, 8), {0: "batch"}),
+    "cnn": (cnn, (2, 1, 16, 16), (5, 1, 16, 16), {0: "batch"}),
+    "lstm": (lstm, (3, 7, 6), (4, 7, 6), {0: "batch"}),
+    "transformer": (encoder, (2, 5, 16), (3, 9, 16), {0: "batch", 1: "length"}),
+}
+
+
+@pytest.mark.parametrize("opset", [18, 20, 22])
+@pytest.mark.parametrize("name", NETWORKS)
+def test_networks(name, opset, tmp_path):
+    make, shape, other, axes = NETWORKS[name]
+    fn = make()
+    path = tmp_path / "m.onnx"
+    fz.onnx.save(fn, (normal(*shape),), path, opset=opset, input_names=["x"],
+                 output_names=["y"], dynamic_axes={"x": axes})  # fmt: skip
+    model = onnx.load(path)
+    onnx.checker.check_model(model, full_check=True)
+    assert [o.version for o in model.opset_import] == [opset]
+    assert [v.name for v in (*model.graph.input, *model.graph.output)] == ["x", "y"]
+    if isinstance(fn, nn.Module):
+        saved = {t.name for t in model.graph.initializer}
+        assert {n for n, _ in fn.named_parameters()} <= saved
+    agrees(fn, path, (normal(*shape),))
+    agrees(fn, path, (normal(*other),))
+
+
+def functions():
+    def several(x):
+        return (
+            fz.cumulative_sum(x, axis=1), fz.sort(x, axis=-1), x.argmax(axis=1),
+            fz.where(x > 0, x, 0.0).mean(axis=0), nn.softmax(x, axis=-1), x[:, ::2], x[:, ::-1],
+            fz.concat([x, x], axis=1), fz.pad(x, ((0, 0), (1, 2)), constant_values=3.0),
+        )  # fmt: skip
+
+    def elements(x):
+        return (
+            fz.log1p(fz.abs(x)) + fz.expm1(x), fz.trunc(x * 3), x // 0.3, x % 0.3,
+            fz.log2(fz.abs(x) + 1), nn.gelu(x, approximate="tanh"), nn.silu(x), fz.isfinite(x),
+            x != 0, fz.maximum(x, 0.5), fz.rsqrt(fz.abs(x) + 1), fz.erf(x), x**3,
+        )  # fmt: skip
+
+    def whole(x):
+        i = (x * 10).astype("int32")
+        return i // 3, i % 4, i & 3, ~i, (i > 2) & (i < 5), i.sum(axis=1), (i > 0).any(axis=1)
+
+    def gathered(x):
+        at = fz.asarray([2, 0, 2])
+        return fz.take(x, at, axis=1), x[fz.asarray([1, 0])], fz.arange(x.shape[1]) * x
+
+    def attention(x):
+        return nn.attention(x[None], x[None], x[None] * 2)
+
+    def normed(x):
+        return nn.layer_norm(x), nn.layer_norm(x, fz.ones(6) * 2, fz.ones(6)), x.var(axis=1)
+
+    return [several, elements, whole, gathered, attention, normed]
+
+
+@pytest.mark.parametrize("fn", functions(), ids=lambda f: f.__name__)
+def test_functions(fn, tmp_path):
+    path = tmp_path / "m.onnx"
+    for opset in (18, 22):
+        fz.onnx.save(fn, (normal(3, 6),), path, opset=opset, dynamic_axes={"x": {0: "n"}})
+        agrees(fn, path, (normal(3, 6),))
+        agrees(fn, path, (normal(5, 6),))
+
+
+def test_branches_are_ifs_and_long_loops_loops(tmp_path):
+    def branch(x):
+        if x.sum() > 0:
+            return x * 2
+        return x - 1
+
+    path = tmp_path / "m.onnx"
+    fz.onnx.save(branch, (fz.ones(3),), path, examples=[(-fz.ones(3),)])
+    assert "If" in [n.op_type for n in onnx.load(path).graph.node]
+    agrees(branch, path, (fz.ones(3),))
+    agrees(branch, path, (-fz.ones(3),))
+
+
+def test_half_and_double(tmp_path):
+    path = tmp_path / "m.onnx"
+    for dtype in ("float16", "float64"):
+        x = normal(2, 4).astype(dtype)
+        fz.onnx.save(lambda x: fz.exp(x) @ fz.ones((4, 3), dtype=x.dtype), (x,), path)
+        agrees(lambda x: fz.exp(x) @ fz.ones((4, 3), dtype=x.dtype), path, (x,), 1e-2, 1e-2)
+
+
+def test_digits_are_the_same_classes(tmp_path):
+    """A network trained on scikit-learn's digits, through onnxruntime: each test image's class."""
+    from sklearn.datasets import load_digits
+
+    digits = load_digits()
+    x = (digits.data / 16).astype(np.float32)
+    labels = fz.asarray(digits.target[:1400])
+    model = nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 10))
+    optimizer = fz.optim.Adam(model.parameters(), lr=1e-2)
+
+    @fz.trace
+    def step(model, optimizer, x, y):
+        optimizer.zero_grad()
+        loss = nn.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    for _ in range(60):
+        step(model, optimizer, fz.asarray(x[:1400]), labels)
+    path = tmp_path / "digits.onnx"
+    fz.onnx.save(model, (fz.asarray(x[:2]),), path, dynamic_axes={0: {0: "images"}})
+    (name,) = [i.name for i in onnx.load(path).graph.input]
+    scores = onnxruntime.InferenceSession(str(path)).run(None, {name: x[1400:]})[0]
+    own = np.asarray(model(fz.asarray(x[1400:])).detach())
+    assert (scores.argmax(axis=1) == own.argmax(axis=1)).all()
+    assert (own.argmax(axis=1) == digits.target[1400:]).mean() > 0.85
+
+
+def test_minilm(tmp_path):
+    spec = importlib.util.spec_from_file_location("minilm", ROOT / "examples" / "minilm.py")
+    minilm = importlib.util.module_from_spec(spec)
+    sys.modules["minilm"] = minilm
+    spec.loader.exec_module(minilm)
+    config = {
+        "hidden_size": 12, "intermediate_size": 20, "layer_norm_eps": 1e-12,
+        "num_attention_heads": 3, "vocab_size": 40, "max_position_embeddings": 32,
+        "type_vocab_size": 2, "num_hidden_layers": 2,
+    }  # fmt: skip
+    model = minilm.Encoder(config).eval()
+    ids = fz.asarray(DRAW.integers(0, 40, (2, 9)))
+    lengths = fz.asarray([9, 5])
+    path = tmp_path / "minilm.onnx"
+    dynamic = {"words": {0: "texts"}, "lengths": {0: "texts"}}
+    fz.onnx.save(model, (ids, lengths), path, dynamic_axes=dynamic)
+    agrees(model, path, (ids, lengths))
+    agrees(model, path, (fz.concat([ids, ids]), fz.asarray([1, 2, 8, 9])))
+
+
+def test_what_cannot_be_written_is_told(tmp_path):
+    path = tmp_path / "m.onnx"
+    x = normal(3, 3)
+    with pytest.raises(ValueError, match="opset must be from 18 to 22, got 9"):
+        fz.onnx.save(fz.exp, (x,), path, opset=9)
+    with pytest.raises(ValueError, match="input_names must be 1 names"):
+        fz.onnx.save(lambda x: x + 1, (x,), path, input_names=["a", "b"])
+    with pytest.raises(ValueError, match="output_names must be 1 names"):
+        fz.onnx.save(lambda x: x + 1, (x,), path, output_names=["a", "b"])
+    with pytest.raises(ValueError, match="has no operator in ONNX"):
+        fz.onnx.save(lambda x: fz.linalg.inv(x), (x,), path)
+    with pytest.raises(TypeError, match="example_args must be a tuple"):
+        fz.onnx.save(fz.exp, x, path)
+    assert not path.exists()
