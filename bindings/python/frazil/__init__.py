@@ -6,7 +6,8 @@ Here: functions of arrays under the array API's names, `grad`, `value_and_grad` 
 * `nn`: layers; `nn.functional`: their functions; `nn.init`: first values; `nn.utils`,
   `nn.utils.rnn`: packed sequences; `nn.utils.parametrize`, `nn.utils.parametrizations`: weights
   made of others; `random`
-* `optim`: optimizers; `optim.lr_scheduler`: schedules; `optim.swa_utils`: averages; `amp`: scaling
+* `optim`: optimizers; `optim.lr_scheduler`: schedules; `optim.swa_utils`: averages; `amp`: mixed
+  precision
 * `data`: datasets and loaders; `training`: checkpoints; `io`: files
 * `linalg`: linear algebra; `fft`: Fourier transforms; `special`: special functions
 * `sparse`: sparse matrices; `tree`: nested structures
@@ -81,6 +82,7 @@ if TYPE_CHECKING:  # loaded at their first use
     from frazil import tree as tree
     from frazil._convert import convert as convert
     from frazil._convert import converted_source as converted_source
+    from frazil.amp import autocast as autocast
     from frazil.io import load as load
     from frazil.io import save as save
     from frazil.tree import register_pytree_node as register_pytree_node
@@ -100,6 +102,7 @@ _SUBMODULES = (
     "sparse", "special", "training", "tree",
 )  # fmt: skip
 _MOVED = {  # names of submodules here
+    "autocast": "amp",
     "convert": "_convert",
     "converted_source": "_convert",
     "load": "io",
