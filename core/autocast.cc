@@ -22,19 +22,19 @@ CastRule CastRuleOf(std::string_view name, CastList list) {
 
 namespace {
 
-DType DTypeOf(CastRule rule) {
+DType Wanted(CastRule rule) {
   return rule == CastRule::kLower ? t_autocast.dtype : DType::kF32;
 }
 
 }  // namespace
 
 bool Converts(CastRule rule, const Tensor& x) {
-  if (rule == CastRule::kNone || !x.ok() || x.dtype() == DTypeOf(rule)) return false;
+  if (rule == CastRule::kNone || !x.ok() || x.dtype() == Wanted(rule)) return false;
   return IsHalf(x.dtype()) || x.dtype() == DType::kF32;
 }
 
 Tensor Cast(CastRule rule, const Tensor& x) {
-  return Converts(rule, x) ? ops::astype(x, DTypeOf(rule)) : x;
+  return Converts(rule, x) ? ops::astype(x, Wanted(rule)) : x;
 }
 
 }  // namespace frazil

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 from types import SimpleNamespace
 
+import models
 import numpy as np
 import pytest
 from case import cotangent
@@ -14,7 +15,10 @@ from frazil import nn
 from frazil.nn import functional as F
 
 FILES = [path.with_suffix(".npz") for path in sorted(Path(__file__).parent.glob("*_cases.py"))]
-NAMES = {"nn": nn, "F": F, "torch": SimpleNamespace(tensor=fz.asarray)}
+NAMES = {
+    "nn": nn, "F": F, "torch": SimpleNamespace(tensor=fz.asarray), "models": models,
+    "cat": fz.concat,
+}  # fmt: skip
 
 
 def read(path):

@@ -64,6 +64,7 @@ def layer_norm(
     return x if bias is None else x + bias
 
 
+@keeps(always=True)
 def rms_norm(
     input: Tensor,
     normalized_shape: int | Sequence[int],
