@@ -13,9 +13,11 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import xml.etree.ElementTree as ElementTree
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pythons
@@ -40,7 +42,7 @@ FAKES = tuple(
     f"tests/cuda/fake/{name}" for name in ("libcuda.so.1", "libnvrtc.so.12", "libcublasLt.so.12")
 )
 
-# The table: add a suite here together with its first test. Suites run in this order.
+# The table: add a suite here together with its first test. They begin in this order.
 SUITES = {
     "tools": Suite(
         python=True, sanitized=False, targets=("examples/lorenz", "examples/train_digits")
@@ -189,23 +191,21 @@ class Runner:
         """Which tests of a program run, as a googletest filter; None if none."""
         return TSAN_FILTERS.get(program, "*") if self.sanitizer == "tsan" else "*"
 
-    def run_cpp(self, programs):
-        count = Count()
+    def cpp_jobs(self, programs):
+        """What runs a suite's googletest programs: each takes a file, prints there and counts."""
         for name, program in sorted(programs.items()):
-            chosen = self.chosen(name)
-            if not chosen:
-                continue
-            print(f"--- {name}", flush=True)
-            with tempfile.TemporaryDirectory() as folder:
-                report = Path(folder, "report.xml")
-                argv = [program, "--gtest_brief=1", f"--gtest_output=xml:{report}"]
-                argv.append(f"--gtest_filter={chosen}")
-                count.add(run_program(name, argv, report, self.env))
+            if chosen := self.chosen(name):
+                yield partial(self.run_cpp, name, program, chosen, self.env)
                 if self.sanitizer == "tsan" and name in TSAN_INTERPRETED:
-                    print(f"--- {name}, interpreted", flush=True)
-                    interpreted = self.env | {"FRAZIL_JIT": "interp"}
-                    count.add(run_program(name, argv, report, interpreted))
-        return count
+                    env = self.env | {"FRAZIL_JIT": "interp"}
+                    yield partial(self.run_cpp, f"{name}, interpreted", program, chosen, env)
+
+    def run_cpp(self, name, program, chosen, env, output):
+        print(f"--- {name}", file=output, flush=True)
+        with tempfile.TemporaryDirectory() as folder:
+            report = Path(folder, "report.xml")
+            argv = [program, "--gtest_brief=1", f"--gtest_output=xml:{report}"]
+            return run_program(name, [*argv, f"--gtest_filter={chosen}"], report, env, output)
 
     def preload(self):
         """What an interpreter built without the sanitizer needs to load an extension with it."""
@@ -226,7 +226,7 @@ class Runner:
             return {}
         return pythons.further(pythons.places())
 
-    def run_python(self, suite, python=sys.executable, left_out=(), output=None):
+    def run_python(self, suite, output, python=sys.executable, left_out=()):
         folder = ROOT / "tests" / suite
         env = self.env | {"PYTHONPATH": str(ROOT / self.build_dir / "python")}
         if self.sanitizer:
@@ -238,40 +238,59 @@ class Runner:
             argv += [f"--ignore={ROOT / name}" for name in left_out]
             return run_program(f"pytest tests/{suite}", argv, report, env, output)
 
-    def run_suite(self, name, programs):
+    def run_further(self, suite, version, base, output):
+        print(f"--- Python {version}", file=output, flush=True)
+        left_out = pythons.LEFT_OUT
+        if "FRAZIL_NIGHTLY" not in self.env:
+            left_out += pythons.NIGHTLY
+        try:
+            python = pythons.environment(version, base, ROOT / self.build_dir)
+        except subprocess.CalledProcessError as error:
+            return complain(f"no virtual environment for it: {error}", output)
+        return self.run_python(suite, output, python, left_out)
+
+    def jobs(self, name, programs):
+        """What a suite runs: each takes a file, prints there and returns its count."""
         suite = SUITES[name]
-        count = Count()
-        if suite.cpp:
-            if programs.get(name):
-                count.add(self.run_cpp(programs[name]))
-            else:
-                count.add(complain(f"meson lists no test program with suite: '{name}'."))
+        if suite.cpp and not programs.get(name):
+            message = f"meson lists no test program with suite: '{name}'."
+            yield lambda output: complain(message, output)
+        yield from self.cpp_jobs(programs.get(name, {}) if suite.cpp else {})
         if suite.python and self.sanitizer != "tsan":  # an interpreter cannot run under tsan
-            # The interpreters side by side: a run of one keeps one processor busy.
-            with ThreadPoolExecutor(os.cpu_count()) as pool:
-                further = [
-                    pool.submit(self.run_further, name, version, base)
-                    for version, base in self.interpreters(name).items()
-                ]
-                count.add(self.run_python(name))
-                for run in further:
-                    more, text = run.result()
+            yield partial(self.run_python, name)
+            for version, base in self.interpreters(name).items():
+                yield partial(self.run_further, name, version, base)
+
+    def run_suites(self, names, programs):
+        """The total. Jobs run side by side, as each keeps about one processor busy; what they
+        print comes by suites. One alone prints as it runs."""
+        total = Count()
+        jobs = {name: list(self.jobs(name, programs)) for name in names}
+        run = captured if sum(map(len, jobs.values())) > 1 else lambda job: (job(None), "")
+        pool = ThreadPoolExecutor(os.cpu_count())
+        try:
+            runs = {name: [pool.submit(run, job) for job in jobs[name]] for name in names}
+            for name in names:
+                count = Count()
+                for begun in runs[name]:
+                    more, text = begun.result()
                     print(text, end="", flush=True)
                     count.add(more)
-        print(f"{name}: {count}", flush=True)
-        return count
+                print(f"{name}: {count}", flush=True)
+                total.add(count)
+        finally:  # of Ctrl-C, too, which ends the programs
+            pool.shutdown(cancel_futures=True)
+        return total
 
-    def run_further(self, name, version, base):
-        """The count, and what was printed."""
-        with tempfile.TemporaryFile("w+", errors="replace") as output:
-            print(f"--- Python {version}", file=output, flush=True)
-            try:
-                python = pythons.environment(version, base, ROOT / self.build_dir)
-                count = self.run_python(name, python, pythons.LEFT_OUT, output)
-            except subprocess.CalledProcessError as error:
-                count = complain(f"no virtual environment for it: {error}", output)
-            output.seek(0)
-            return count, output.read()
+
+def captured(job):
+    """What a job counts, and what it printed, with the time that it took."""
+    with tempfile.TemporaryFile("w+", errors="replace") as output:
+        begin = time.monotonic()
+        count = job(output)
+        print(f"({time.monotonic() - begin:.0f} s)", file=output, flush=True)
+        output.seek(0)
+        return count, output.read()
 
 
 def check_table(programs, root=ROOT):
@@ -330,8 +349,7 @@ def main():
     if built:
         if not args.names:
             total.add(check_table(programs))
-        for name in names:
-            total.add(runner.run_suite(name, programs))
+        total.add(runner.run_suites(names, programs))
     else:
         total.add(complain("the build."))
     print(total, flush=True)
