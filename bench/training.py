@@ -119,8 +119,9 @@ def torch_step(name, compiled):
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
     x, y = torch.tensor(x), torch.tensor(y)
     if name == "cnn":
-        model, x = model.to(memory_format=torch.channels_last), x.contiguous(
-            memory_format=torch.channels_last
+        model, x = (
+            model.to(memory_format=torch.channels_last),
+            x.contiguous(memory_format=torch.channels_last),
         )
     called = torch.compile(model) if compiled else model
 

@@ -4,8 +4,8 @@
 
 Each program runs in full, eager (`fz.mode("eager")`) and traced; the results must have the same
 bits. Times are of the whole program, the best of the rounds, after a run of each kind with small
-sizes, and so with most kernels compiled. peer() of examples/gallery/peers/NAME.py does the same work
-in NumPy, PyTorch or JAX, where that is installed, and returns the quality that it reaches.
+sizes, and so with most kernels compiled. peer() of examples/gallery/peers/NAME.py does the same
+work in NumPy, PyTorch or JAX, where that is installed, and returns the quality that it reaches.
 """
 
 import argparse
@@ -105,7 +105,11 @@ def measured(name, small, rounds=1):
         f"{traced_time:.2f} s ({eager_time / traced_time:.1f}x)",
     ]
     if not peer:
-        return [*row, f"no {framework}", "", "equal bits" if agree else "THE BITS DIFFER"], traced, None
+        return (
+            [*row, f"no {framework}", "", "equal bits" if agree else "THE BITS DIFFER"],
+            traced,
+            None,
+        )
     seconds = min(peer_times)
     ratios = seconds / eager_time, seconds / traced_time
     row += [f"{seconds:.2f} s, {reached:.3g} ({framework})", f"{ratios[0]:.2f}, {ratios[1]:.2f}"]
@@ -185,9 +189,10 @@ def main():
             print(f"{name}: done", file=sys.stderr)
     text = table(rows)
     if ratios:
-        means = [math.exp(sum(map(math.log, column)) / len(ratios)) for column in zip(*ratios)]
+        columns = zip(*ratios, strict=True)
+        eager, traced = (math.exp(sum(map(math.log, c)) / len(ratios)) for c in columns)
         text += (
-            f"\nGeometric means of the twins' times over ours: {means[0]:.2f} eager, {means[1]:.2f} "
+            f"\nGeometric means of the twins' times over ours: {eager:.2f} eager, {traced:.2f} "
             f"traced ({len(ratios)} programs).\n"
         )
     print(text, end="")

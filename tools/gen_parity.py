@@ -1,5 +1,5 @@
-"""Writes docs/parity.md: how far frazil's layers, losses, optimizers and schedules are from PyTorch's
-recorded numbers (tests/nn/parity.py, tests/optim/parity.py write these).
+"""Writes docs/parity.md: how far frazil's layers, losses, optimizers and schedules are from
+PyTorch's recorded numbers (tests/nn/parity.py, tests/optim/parity.py write these).
 
     ./dev python tools/gen_parity.py
 
@@ -18,7 +18,11 @@ sys.path[:0] = [str(ROOT / "tests" / "nn"), str(ROOT / "tests" / "optim")]
 
 HEAD = """# Parity with PyTorch
 
-Every layer, loss, optimizer and schedule was given to PyTorch 2.13 in float64, and its outputs, gradients, buffers, steps and rates were recorded. Here are frazil's, which load PyTorch's state dicts by name: the largest difference, relative to the largest number of the array that it is in. Rounding of float64 is 1e-16 an operation; `Hardsigmoid` and what is made of it differ by 1e-9, as PyTorch's gradient has 1/6 in float32. `python tools/gen_parity.py` writes this page, `tests/nn` and `tests/optim` hold it.
+Every layer, loss, optimizer and schedule was given to PyTorch 2.13 in float64, and its outputs, \
+gradients, buffers, steps and rates were recorded. Here are frazil's, which load PyTorch's state \
+dicts by name: the largest difference, relative to the largest number of the array that it is in. \
+`Hardsigmoid`, and what is made of it, differs by 1e-9, as PyTorch's gradient has 1/6 in float32. \
+`./dev python tools/gen_parity.py` writes this page; `tests/nn` and `tests/optim` hold it.
 """
 
 

@@ -40,7 +40,9 @@ def main(small=False):
     questions = QUESTIONS[:4] if small else QUESTIONS
     likeness = model.embed([question for question, _ in questions]) @ parts.T
     first = fz.argsort(likeness, axis=1, descending=True)[:, :3].tolist()
-    found = [any(key in text[i] for i in row) for row, (_, key) in zip(first, questions, strict=True)]
+    found = [
+        any(key in text[i] for i in row) for row, (_, key) in zip(first, questions, strict=True)
+    ]
     answers = zip(questions, first, strict=True)
     return {
         "quality": sum(found) / len(found),

@@ -1,5 +1,5 @@
-"""Whole models, written once over frazil's nn and PyTorch's: each function takes the module `nn` and
-the function that joins tensors (arrays, axis), and gives a model. model_cases.py lists them.
+"""Whole models, written once over frazil's nn and PyTorch's: each function takes the module `nn`
+and the function that joins tensors (arrays, axis), and gives a model. model_cases.py lists them.
 """
 
 
@@ -12,7 +12,9 @@ def mlp(nn, cat):
 
 
 def mlp_norm(nn, cat):
-    return stack(nn, nn.Linear(6, 8), nn.BatchNorm1d(8), nn.GELU(), nn.LayerNorm(8), nn.Linear(8, 2))
+    return stack(
+        nn, nn.Linear(6, 8), nn.BatchNorm1d(8), nn.GELU(), nn.LayerNorm(8), nn.Linear(8, 2)
+    )
 
 
 def gated(nn, cat):
@@ -58,8 +60,8 @@ def _residual(nn):
 def resnet(nn, cat):
     block = _residual(nn)
     return stack(
-        nn, nn.Conv2d(3, 4, 3, padding=1), block(4, 4), block(4, 6, 2), nn.AdaptiveAvgPool2d((1, 1)),
-        nn.Flatten(1), nn.Linear(6, 3),
+        nn, nn.Conv2d(3, 4, 3, padding=1), block(4, 4), block(4, 6, 2),
+        nn.AdaptiveAvgPool2d((1, 1)), nn.Flatten(1), nn.Linear(6, 3),
     )  # fmt: skip
 
 
@@ -126,14 +128,17 @@ def unet(nn, cat):
 
 def autoencoder(nn, cat):
     return stack(
-        nn, nn.Conv2d(1, 4, 3, stride=2, padding=1), nn.ELU(), nn.Conv2d(4, 2, 3, stride=2, padding=1),
+        nn, nn.Conv2d(1, 4, 3, stride=2, padding=1), nn.ELU(),
+        nn.Conv2d(4, 2, 3, stride=2, padding=1),
         nn.ConvTranspose2d(2, 4, 3, stride=2, padding=1, output_padding=1), nn.ELU(),
         nn.ConvTranspose2d(4, 1, 3, stride=2, padding=1, output_padding=1), nn.Sigmoid(),
     )  # fmt: skip
 
 
 def super_resolution(nn, cat):
-    return stack(nn, nn.Conv2d(1, 4, 3, padding=1), nn.PixelShuffle(2), nn.Conv2d(1, 2, 3, padding=1))
+    return stack(
+        nn, nn.Conv2d(1, 4, 3, padding=1), nn.PixelShuffle(2), nn.Conv2d(1, 2, 3, padding=1)
+    )
 
 
 def upsampled(nn, cat):
@@ -144,7 +149,9 @@ def upsampled(nn, cat):
 
 
 def grouped(nn, cat):
-    return stack(nn, nn.Conv2d(2, 8, 3), nn.GroupNorm(4, 8), nn.Mish(), nn.Conv2d(8, 4, 3, groups=2))
+    return stack(
+        nn, nn.Conv2d(2, 8, 3), nn.GroupNorm(4, 8), nn.Mish(), nn.Conv2d(8, 4, 3, groups=2)
+    )
 
 
 def video(nn, cat):

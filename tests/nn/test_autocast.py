@@ -17,8 +17,8 @@ def x(*shape, dtype="float32"):
 A, H = x(3, 4), x(3, 4, dtype="bfloat16")
 IMAGE, LABELS = x(1, 3, 6, 6), fz.asarray([0, 3, 1])
 
-# What is called on a float32 and on a bfloat16 operand, and the dtypes that PyTorch 2.13 gives under
-# torch.autocast("cpu"), and by the list of torch.autocast("cuda", torch.bfloat16).
+# What is called on a float32 and on a bfloat16 operand, and the dtypes that PyTorch 2.13 gives
+# under torch.autocast("cpu"), and by the list of torch.autocast("cuda", torch.bfloat16).
 f, h = "float32", "bfloat16"
 CASES = [
     (lambda a: a @ a.T, (h, h), (h, h)),
@@ -181,7 +181,11 @@ def test_training_traced_has_the_bits_of_eager(where, scaled):
                     losses.append(step(images[i % 4]))
             else:
                 losses.append(step(images[i % 4]))
-        return [np.asarray(t.detach()).tobytes() for t in (*net.parameters(), *losses)], step, losses
+        return (
+            [np.asarray(t.detach()).tobytes() for t in (*net.parameters(), *losses)],
+            step,
+            losses,
+        )
 
     eager, _, losses = train(lambda f: f)
     traced, step, _ = train(fz.trace)
@@ -205,9 +209,17 @@ def test_a_traced_function_knows_the_block_around_it():
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: amp.autocast("tpu"), ValueError, '[autocast] device_type must be "cpu", "cuda" or'),
+        (
+            lambda: amp.autocast("tpu"),
+            ValueError,
+            '[autocast] device_type must be "cpu", "cuda" or',
+        ),
         (lambda: amp.autocast("cpu", "float64"), ValueError, "must be bfloat16 or float16, got fl"),
-        (lambda: amp.autocast("cpu", enabled=3), ValueError, "enabled must be True or False, got 3"),
+        (
+            lambda: amp.autocast("cpu", enabled=3),
+            ValueError,
+            "enabled must be True or False, got 3",
+        ),
         (lambda: amp.autocast("cpu").__exit__(), RuntimeError, "left more often than it was ent"),
     ],
 )

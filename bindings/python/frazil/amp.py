@@ -45,15 +45,15 @@ class autocast:  # noqa: N801
     """In a block, products compute in 16 bits: a context manager and a decorator, as PyTorch's.
 
     Matrix products, linear layers, convolutions, recurrent layers and attention convert float32
-    operands to `dtype`, losses and what needs the range convert 16-bit ones to float32, and all else
-    computes in the dtypes that come. Which functions these are is PyTorch's list for `device_type`
-    (core/autocast.def has the rows): by the one of "cuda" also exp, log, pow, sums, softmax and
-    layer_norm are of the second kind. float64, integers and complex numbers stay as they are.
-    Parameters stay float32, and so do their gradients. A backward pass computes in the dtypes of its
-    forward pass; it may lie in the block or behind it.
+    operands to `dtype`, losses and what needs the range convert 16-bit ones to float32, and all
+    else computes in the dtypes that come. Which functions these are is PyTorch's list for
+    `device_type` (core/autocast.def has the rows): by the one of "cuda" also exp, log, pow, sums,
+    softmax and layer_norm are of the second kind. float64, integers and complex numbers stay as
+    they are. Parameters stay float32, and so do their gradients. A backward pass computes in the
+    dtypes of its forward pass; it may lie in the block or behind it.
 
-    Within a traced function a block is part of what is recorded; around the call of one it is a part
-    of what tells calls apart.
+    Within a traced function a block is part of what is recorded; around the call of one it is a
+    part of what tells calls apart.
 
     Parameters
     ----------

@@ -71,9 +71,7 @@ def double(key, tree, size, depth):
             for i in range(level, level - complete, -1):
                 bad = bad | turns(starts[i][0], p, total - starts[i][1])
     good = ~bad
-    take = jax.random.uniform(next(keys), shape) < jnp.exp(
-        jnp.minimum(weight - tree["weight"], 0)
-    )
+    take = jax.random.uniform(next(keys), shape) < jnp.exp(jnp.minimum(weight - tree["weight"], 0))
     tree["chosen"] = pick(good & take, chosen, tree["chosen"])
     tree["weight"] = jnp.logaddexp(tree["weight"], weight)
     for side, here in (("0", ~forward), ("1", forward)):

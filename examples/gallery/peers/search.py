@@ -20,5 +20,7 @@ def peer(small=False):
     parts = model.embed(text)
     likeness = model.embed([question for question, _ in questions]) @ parts.T
     first = torch.argsort(likeness, dim=1, descending=True)[:, :3].tolist()
-    found = [any(key in text[i] for i in row) for row, (_, key) in zip(first, questions, strict=True)]
+    found = [
+        any(key in text[i] for i in row) for row, (_, key) in zip(first, questions, strict=True)
+    ]
     return sum(found) / len(found)
