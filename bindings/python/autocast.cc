@@ -57,9 +57,12 @@ PyObject* CastOperand(CastRule rule, PyObject* object) {
   Object items = Object::Steal(PySequence_Tuple(object));
   if (!items) return nullptr;
   const Py_ssize_t count = PyTuple_GET_SIZE(items.get());
-  bool tensors = count > 0;
-  for (Py_ssize_t i = 0; i < count; ++i) tensors &= IsTensor(PyTuple_GET_ITEM(items.get(), i));
-  if (!tensors) return Py_NewRef(object);
+  bool tensors = false, others = false;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* const item = PyTuple_GET_ITEM(items.get(), i);
+    (IsTensor(item) ? tensors : others) |= item != Py_None;
+  }
+  if (!tensors || others) return Py_NewRef(object);
   Object made = Object::Steal(PyTuple_New(count));
   for (Py_ssize_t i = 0; made && i < count; ++i) {
     PyObject* const one = CastObject(rule, PyTuple_GET_ITEM(items.get(), i));

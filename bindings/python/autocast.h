@@ -34,7 +34,7 @@ inline PyObject* CastObject(CastRule rule, PyObject* object) {
   return Wrap(Cast(rule, CellOf(object)));
 }
 
-// The same of an operand or of those in a list or tuple of tensors.
+// The same of an operand or of those in a list or tuple of tensors and None.
 PyObject* CastOperand(CastRule rule, PyObject* object);
 
 // The rule by which operands of `name` are converted now.

@@ -22,7 +22,7 @@ _CUDA = 2  # in the word: the list of "cuda"
 
 def _converted(function, convert, args, kwargs):
     args = convert(*args)
-    kwargs = dict(zip(kwargs, convert(*kwargs.values()), strict=True))
+    kwargs = {name: convert(value)[0] for name, value in kwargs.items()}
     before = _set(0)
     try:
         return function(*args, **kwargs)
