@@ -57,7 +57,7 @@ def found(model, pairs):
 
 
 def main(small=False):
-    count, batch, length, rounds = (12, 4, 16, 1) if small else (70, 10, 48, 3)
+    count, batch, length, rounds = (12, 4, 16, 4) if small else (70, 10, 48, 3)
     model = MiniLM(find_model())
     pairs = list(pairs_of(60 if small else 200))[:count]
     held = count // 3 if small else 20

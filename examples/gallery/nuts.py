@@ -67,7 +67,7 @@ def double(tree, size, depth):
         take = fz.random.uniform(weight.shape) < fz.exp(change - weight)
         chosen, total = pick(take, q, chosen), total + p
         bad = bad | (change < -1000)
-        level = bin(n >> 1).count("1")  # pieces that begin here or before and are not complete
+        level = (n >> 1).bit_count()  # pieces that begin here or before and are not complete
         if n % 2 == 0:
             starts[level] = p, total - p
         else:

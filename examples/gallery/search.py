@@ -31,23 +31,28 @@ QUESTIONS = [
 ]
 
 
+@fz.trace
+def nearest(parts, question):
+    """The numbers of the three passages that are most like a question, by their vectors."""
+    return fz.argsort(parts @ question, descending=True)[:3]
+
+
 def main(small=False):
     model = MiniLM(find_model())
     text = passages((ROOT / "core" / "SEMANTICS.md").read_text(encoding="utf-8"))
     if small:  # short ones, and of the others the beginning
         text = [part[:160] for part in text if any(key in part[:160] for _, key in QUESTIONS)]
     parts = model.embed(text)
-    questions = QUESTIONS[:4] if small else QUESTIONS
-    likeness = model.embed([question for question, _ in questions]) @ parts.T
-    first = fz.argsort(likeness, axis=1, descending=True)[:, :3].tolist()
+    asked = model.embed([question for question, _ in QUESTIONS])
+    first = [nearest(parts, question).tolist() for question in asked]
     found = [
-        any(key in text[i] for i in row) for row, (_, key) in zip(first, questions, strict=True)
+        any(key in text[i] for i in row) for row, (_, key) in zip(first, QUESTIONS, strict=True)
     ]
-    answers = zip(questions, first, strict=True)
+    answers = zip(QUESTIONS, first, strict=True)
     return {
         "quality": sum(found) / len(found),
         "of": "questions with their answer among the first three",
-        "figure": {"image": likeness},
+        "figure": {"image": asked @ parts.T},
         "text": "\n".join(f"{question} {text[row[0]][:160]}" for (question, _), row in answers),
-        "traced": model.run,
+        "traced": nearest,
     }

@@ -63,7 +63,7 @@ def double(key, tree, size, depth):
         take = jax.random.uniform(next(keys), shape) < jnp.exp(change - weight)
         chosen, total = pick(take, q, chosen), total + p
         bad = bad | (change < -1000)
-        level = bin(n >> 1).count("1")
+        level = (n >> 1).bit_count()
         if n % 2 == 0:
             starts[level] = p, total - p
         else:

@@ -16,11 +16,10 @@ def peer(small=False):
     text = passages((ROOT / "core" / "SEMANTICS.md").read_text(encoding="utf-8"))
     if small:
         text = [part[:160] for part in text if any(key in part[:160] for _, key in QUESTIONS)]
-    questions = QUESTIONS[:4] if small else QUESTIONS
     parts = model.embed(text)
-    likeness = model.embed([question for question, _ in questions]) @ parts.T
+    likeness = model.embed([question for question, _ in QUESTIONS]) @ parts.T
     first = torch.argsort(likeness, dim=1, descending=True)[:, :3].tolist()
     found = [
-        any(key in text[i] for i in row) for row, (_, key) in zip(first, questions, strict=True)
+        any(key in text[i] for i in row) for row, (_, key) in zip(first, QUESTIONS, strict=True)
     ]
     return sum(found) / len(found)
