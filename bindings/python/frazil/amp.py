@@ -1,8 +1,8 @@
 """Mixed precision: products in 16 bits, and losses scaled up, so that gradients in float16 do not
 become zero.
 
-Here: `autocast`, in whose blocks products compute in bfloat16 or float16 and losses in float32, and
-`GradScaler`. bfloat16 has float32's range and needs no scaling.
+Here: `autocast`, in whose blocks products compute in bfloat16 or float16 and losses in float32,
+`is_autocast_enabled`, and `GradScaler`. bfloat16 has float32's range and needs no scaling.
 
 >>> import frazil as fz
 >>> from frazil import optim
