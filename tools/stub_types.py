@@ -60,6 +60,7 @@ PARAMETERS = {
     "marks": "builtins.int",
     "max_version": "Any",
     "mode": "Any",
+    "word": "int",
     "n_cols": "SupportsIndex | None",
     "name": "str",
     "ndigits": "SupportsIndex | None",

@@ -4,6 +4,7 @@
 // something else while an entry with them exists.
 #pragma once
 
+#include "core/autocast.h"
 #include "core/default_dtype.h"
 #include "core/small_stack.h"
 #include "tracer/tape_record.h"
@@ -19,7 +20,8 @@ void AddGuards(Cells cells, Words* words);
 // The thread's settings: the last word that AddGuards writes.
 inline uint64_t ThreadWord() {
   const ThreadState& s = State();
-  return uint64_t{DefaultFloat() == DType::kF64} << 63 | static_cast<uint64_t>(s.grad_limit) << 24 |
+  return uint64_t{DefaultFloat() == DType::kF64} << 63 | AutocastWord() << 60 |
+         static_cast<uint64_t>(s.grad_limit) << 24 |
          static_cast<uint64_t>(s.grad_depth) << 9 | uint64_t{s.grad_enabled} << 8 |
          static_cast<uint64_t>(s.precision);
 }

@@ -3,6 +3,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
+#include "bindings/python/autocast.h"
 #include "bindings/python/other_names.h"
 #include "core/check.h"
 #include "core/str.h"
@@ -115,7 +116,8 @@ bool AddFunctions(PyObject* module, const char* home, const std::vector<Function
     auto* doc = new std::string(StrCat(name, row.signature.substr(open), "\n--\n\n", row.doc));
     auto* def = new PyMethodDef{};
     def->ml_name = (new std::string(name))->c_str();
-    def->ml_meth = reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(row.function));
+    const FastFunction called = WithAutocast(name, row.function);
+    def->ml_meth = reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(called));
     def->ml_flags = METH_FASTCALL | METH_KEYWORDS;
     def->ml_doc = doc->c_str();
     Object function = Object::Steal(PyCFunction_NewEx(def, nullptr, owner.get()));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "autograd/grad.h"
+#include "bindings/python/autocast.h"
 #include "bindings/python/convert.h"
 #include "bindings/python/functions.h"
 #include "bindings/python/movement.h"
@@ -125,6 +126,32 @@ FZ_FAST(SetGradEnabled) {
 
 FZ_FAST(IsGradEnabled) { return PyBool_FromLong(State().grad_enabled); }
 
+// What set_autocast takes again: 0 if it is off, else 1, 2 more for the list of "cuda", 4 for float16.
+FZ_FAST(SetAutocast) {
+  FZ_ARGS(1, "set_autocast(word, /)");
+  int64_t word;
+  if (!ToInt(a[0], "set_autocast", "word", &word)) return nullptr;
+  const uint64_t before = AutocastWord();
+  t_autocast = {(word & 1) != 0, static_cast<CastList>(word >> 1 & 1),
+                word & 4 ? DType::kF16 : DType::kBF16};
+  return PyLong_FromUnsignedLongLong(before);
+}
+
+FZ_FAST(GetAutocast) { return PyLong_FromUnsignedLongLong(AutocastWord()); }
+
+// All operands by a rule, None and what is no tensor as it is; the operands themselves if it is off.
+template <CastRule rule>
+PyObject* Converted(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  if (kwnames) return Raise(TypeError("[autocast] operands are given by position."));
+  const Object tuple = Object::Steal(PyTuple_New(nargs));
+  for (Py_ssize_t i = 0; tuple && i < nargs; ++i) {
+    PyObject* const one = t_autocast.on ? CastOperand(rule, args[i]) : Py_NewRef(args[i]);
+    if (!one) return nullptr;
+    PyTuple_SET_ITEM(tuple.get(), i, one);
+  }
+  return tuple ? Py_NewRef(tuple.get()) : nullptr;
+}
+
 FZ_FAST(InGradScope) { return PyBool_FromLong(State().grad_depth > 0); }
 
 }  // namespace
@@ -141,6 +168,12 @@ std::vector<FunctionRow> AutogradFunctions() {
       {"is_grad_enabled()", "Whether this thread records for gradients.", IsGradEnabled},
       {"in_grad_scope()", "Whether a function-style gradient is being taken in this thread.",
        InGradScope},
+      {"set_autocast(word, /)", "Sets this thread's autocast; returns what it was.", SetAutocast},
+      {"get_autocast()", "This thread's autocast, 0 if it is off.", GetAutocast},
+      {"lowered(*operands)", "Operands in the dtype of autocast, if it is on.",
+       Converted<CastRule::kLower>},
+      {"raised(*operands)", "Operands of at least float32, if autocast is on.",
+       Converted<CastRule::kRaise>},
   };
 }
 

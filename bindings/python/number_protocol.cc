@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "autograd/grad.h"
+#include "bindings/python/autocast.h"
 #include "bindings/python/convert.h"
 #include "bindings/python/item.h"
 #include "bindings/python/proof/watch.h"
@@ -72,8 +73,15 @@ PyObject* BinaryMoving(PyObject* a, PyObject* b) {
   return Wrap(first ? Apply(op, {&tensor, number}) : Apply(op, {number, &tensor}));
 }
 
+// An operator of operands that autocast converts.
+template <OpId op>
+PyObject* BinaryCast(PyObject* a, PyObject* b);
+
 template <OpId op>
 PyObject* Binary(PyObject* a, PyObject* b) {
+  if constexpr (op == OpId::k_matmul || op == OpId::k_pow) {
+    if (__builtin_expect(t_autocast.on, 0)) return BinaryCast<op>(a, b);
+  }
   if (__builtin_expect(g_following != nullptr, 0)) {
     if (PyObject* result = BinaryMoving<op>(a, b)) return result;
     if (PyErr_Occurred()) return nullptr;
@@ -90,6 +98,14 @@ PyObject* Binary(PyObject* a, PyObject* b) {
     Py_RETURN_NOTIMPLEMENTED;
   }
   return Wrap(Call<op>(x.arg(), y.arg()));
+}
+
+template <OpId op>
+PyObject* BinaryCast(PyObject* a, PyObject* b) {
+  const CastRule rule = RuleNow(Info(op).name);
+  const WithoutAutocast off;
+  const Object x = Object::Steal(CastObject(rule, a)), y = Object::Steal(CastObject(rule, b));
+  return x && y ? Binary<op>(x.get(), y.get()) : nullptr;
 }
 
 }  // namespace

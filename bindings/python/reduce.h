@@ -3,6 +3,7 @@
 // np.sum(t) and the like, which call them, work.
 #pragma once
 
+#include "bindings/python/autocast.h"
 #include "bindings/python/convert.h"
 #include "bindings/python/dtype_type.h"
 
@@ -75,7 +76,7 @@ PyObject* ReductionMethod(PyObject*, PyObject* const* args, Py_ssize_t nargs, Py
   if (!ToAxes(a[1], name.text, &axes) || !NoOut(a[2], name.text) ||
       !ToBool(a[3], name.text, "keepdims", false, &keepdims))
     return nullptr;
-  return Wrap(reduce(CellOf(a[0]), axes, keepdims));
+  return Wrap(reduce(Cast(RuleNow(name.text), CellOf(a[0])), axes, keepdims));
 }
 
 // x.name(axis=None, dtype=None, out=None, *, keepdims=False)
@@ -89,7 +90,8 @@ PyObject* ReductionToMethod(PyObject*, PyObject* const* args, Py_ssize_t nargs, 
       !NoOut(a[3], name.text) || !ToBool(a[4], name.text, "keepdims", false, &keepdims)) {
     return nullptr;
   }
-  return Wrap(ReduceIn(dtype, reduce, CellOf(a[0]), axes, keepdims));
+  const Tensor x = Cast(RuleNow(name.text), CellOf(a[0]));
+  return Wrap(ReduceIn(dtype, reduce, x, axes, keepdims));
 }
 
 }  // namespace frazil::python

@@ -31,16 +31,3 @@ def main(small=False):
         "figure": {"image": u},
         "traced": step,
     }
-
-
-def peer(small=False):
-    import numpy as np
-
-    n, steps = (33, 200) if small else (257, 2000)
-    x = np.linspace(0, 1, n)
-    u = np.sin(math.pi * x)[:, None] * np.sin(math.pi * x)
-    for _ in range(steps):
-        inner = u[1:-1, 1:-1]
-        around = u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2]
-        u = np.pad(inner + 0.2 * (around - 4 * inner), 1)
-    return u

@@ -32,21 +32,3 @@ def main(small=False):
         "figure": {"image": run(soup, rounds)},
         "traced": step,
     }
-
-
-def peer(small=False):
-    import numpy as np
-
-    n, rounds = (32, 8) if small else (512, 500)
-
-    def run(alive, steps):
-        for _ in range(steps):
-            rows = alive + np.roll(alive, 1, axis=0) + np.roll(alive, -1, axis=0)
-            around = rows + np.roll(rows, 1, axis=1) + np.roll(rows, -1, axis=1) - alive
-            alive = ((around == 3) | ((around == 2) & (alive == 1))).astype(np.int8)
-        return alive
-
-    glider = np.zeros((n, n), dtype=np.int8)
-    glider[:3, :3] = GLIDER
-    soup = (np.random.default_rng(0).random((n, n)) < 0.3).astype(np.int8)
-    return run(glider, 4 * rounds), run(soup, rounds)

@@ -43,22 +43,3 @@ def main(small=False):
         "figure": {"points": {"stars": position[:, :2]}},
         "traced": step,
     }
-
-
-def peer(small=False):
-    import numpy as np
-
-    n, steps, dt, softening = (32, 50, 0.002, 0.05) if small else (512, 500, 0.002, 0.05)
-    position = np.random.default_rng(0).normal(size=(n, 3))
-    velocity = np.cross([0.0, 0.0, 0.6], position)
-
-    def pull():
-        apart = position[None, :, :] - position[:, None, :]
-        squared = np.sum(apart**2, axis=-1) + softening**2
-        return np.sum(apart * (1 / n / (squared * np.sqrt(squared)))[:, :, None], axis=1)
-
-    for _ in range(steps):
-        velocity = velocity + dt / 2 * pull()
-        position = position + dt * velocity
-        velocity = velocity + dt / 2 * pull()
-    return position

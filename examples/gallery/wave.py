@@ -40,17 +40,3 @@ def main(small=False):
         "figure": {"image": u, "height": fz.stack(heights)},
         "traced": step,
     }
-
-
-def peer(small=False):
-    import numpy as np
-
-    n, steps, courant = (41, 100, 0.5) if small else (301, 1500, 0.5)
-    x = np.linspace(-1, 1, n)
-    u = np.exp(-60 * ((x[:, None] - 0.3) ** 2 + (x + 0.2) ** 2))
-    u[0] = u[-1] = u[:, 0] = u[:, -1] = 0
-    before = u
-    for _ in range(steps):
-        inner = u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2] - 4 * u[1:-1, 1:-1]
-        u, before = 2 * u - before + courant**2 * np.pad(inner, 1), u
-    return u

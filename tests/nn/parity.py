@@ -11,6 +11,7 @@ import json
 import sys
 from pathlib import Path
 
+import models
 import numpy as np
 import torch
 from case import arrays, cotangent
@@ -29,7 +30,7 @@ def tensors(result):
 def known(case, number):
     """{name: array} of one case."""
     torch.manual_seed(number)
-    names = {"nn": nn, "F": F, "torch": torch}
+    names = {"nn": nn, "F": F, "torch": torch, "models": models, "cat": torch.cat}
     found = {}
     module = eval(case.make, names).double() if case.make else None
     if module is not None:

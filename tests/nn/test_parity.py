@@ -2,9 +2,12 @@
 
 import importlib
 import json
+import os
+from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 
+import models
 import numpy as np
 import pytest
 from case import cotangent
@@ -13,8 +16,12 @@ import frazil as fz
 from frazil import nn
 from frazil.nn import functional as F
 
+ROOT = Path(os.environ.get("FRAZIL_ROOT", Path(__file__).resolve().parents[2]))
 FILES = [path.with_suffix(".npz") for path in sorted(Path(__file__).parent.glob("*_cases.py"))]
-NAMES = {"nn": nn, "F": F, "torch": SimpleNamespace(tensor=fz.asarray)}
+NAMES = {
+    "nn": nn, "F": F, "torch": SimpleNamespace(tensor=fz.asarray), "models": models,
+    "cat": fz.concat,
+}  # fmt: skip
 
 
 def read(path):
@@ -125,6 +132,14 @@ def agree(found, known, tolerance):
 def test_the_files_have_every_case():
     assert list(KNOWN) == [case.name for case in CASES] and len(CASES) > 300
     assert all(path.stat().st_size < 700_000 for path in FILES)
+
+
+def test_the_page_counts_every_case(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    subject = importlib.import_module("gen_parity").subject
+    page = (ROOT / "docs" / "parity.md").read_text(encoding="utf-8")
+    for name, count in Counter(subject(case) for case in CASES).items():
+        assert f"\n| `{name}` | {count} |" in page, f"{name}: run tools/gen_parity.py"
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

@@ -492,7 +492,7 @@ WRONG = [
     ({"persistent_workers": True}, ValueError, "persistent_workers needs num_workers above 0"),
     ({"worker_init_fn": print}, ValueError, "worker_init_fn needs num_workers above 0"),
     ({"prefetch_factor": 2}, ValueError, "prefetch_factor needs num_workers above 0"),
-    ({"pin_memory": True}, ValueError, "pin_memory must be False: transfers to GPUs"),
+    ({"pin_memory": 3}, TypeError, "pin_memory must be True or False, got 3"),
     ({"shuffle": "yes"}, TypeError, "shuffle must be True or False, got 'yes'"),
     ({"seed": "a"}, TypeError, "seed must be an integer, got str"),
 ]  # fmt: skip

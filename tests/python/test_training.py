@@ -13,7 +13,7 @@ import pytest
 import frazil as fz
 from frazil.training import Checkpoint
 
-KILLS = 100 if os.environ.get("FRAZIL_NIGHTLY") else 20
+KILLS = 100 if os.environ.get("FRAZIL_NIGHTLY") else 6
 
 
 class Part:

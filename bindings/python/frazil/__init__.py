@@ -6,7 +6,8 @@ Here: functions of arrays under the array API's names, `grad`, `value_and_grad` 
 * `nn`: layers; `nn.functional`: their functions; `nn.init`: first values; `nn.utils`,
   `nn.utils.rnn`: packed sequences; `nn.utils.parametrize`, `nn.utils.parametrizations`: weights
   made of others; `random`
-* `optim`: optimizers; `optim.lr_scheduler`: schedules; `optim.swa_utils`: averages; `amp`: scaling
+* `optim`: optimizers; `optim.lr_scheduler`: schedules; `optim.swa_utils`: averages; `amp`: mixed
+  precision
 * `data`: datasets and loaders; `training`: checkpoints; `io`: files
 * `linalg`: linear algebra; `fft`: Fourier transforms; `special`: special functions
 * `sparse`: sparse matrices; `tree`: nested structures
@@ -86,10 +87,11 @@ if TYPE_CHECKING:  # loaded at their first use
     from frazil._convert import converted_source as converted_source
     from frazil._export import Dim as Dim
     from frazil._export import export as export
+    from frazil._profile import profile as profile
     from frazil._program import Program as Program
     from frazil._program import load_program as load_program
-    from frazil._profile import profile as profile
     from frazil._progress import progress as progress
+    from frazil.amp import autocast as autocast
     from frazil.io import load as load
     from frazil.io import save as save
     from frazil.nn.quantized import quantize as quantize
@@ -110,16 +112,17 @@ _SUBMODULES = (
     "optim", "random", "sparse", "special", "training", "tree",
 )  # fmt: skip
 _MOVED = {  # names of submodules here
-    "Dim": "_export",
-    "Program": "_program",
+    "autocast": "amp",
     "convert": "_convert",
     "converted_source": "_convert",
+    "Dim": "_export",
     "export": "_export",
     "load": "io",
     "load_program": "_program",
-    "quantize": "nn.quantized",
     "profile": "_profile",
+    "Program": "_program",
     "progress": "_progress",
+    "quantize": "nn.quantized",
     "register_pytree_node": "tree",
     "save": "io",
 }

@@ -1,7 +1,8 @@
-"""Mixed precision: losses scaled up, so that gradients in float16 do not become zero.
+"""Mixed precision: products in 16 bits, and losses scaled up, so that gradients in float16 do not
+become zero.
 
-Here: `GradScaler`. Which parts compute in 16 bits the program says itself: `model.half()`,
-`x.astype("bfloat16")`; bfloat16 has float32's range and needs no scaling.
+Here: `autocast`, in whose blocks products compute in bfloat16 or float16 and losses in float32,
+`is_autocast_enabled`, and `GradScaler`. bfloat16 has float32's range and needs no scaling.
 
 >>> import frazil as fz
 >>> from frazil import optim
@@ -16,7 +17,8 @@ Here: `GradScaler`. Which parts compute in 16 bits the program says itself: `mod
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import functools
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from frazil import _frazil as _fz
 from frazil._grad import no_grad
@@ -26,9 +28,113 @@ from frazil._named import number as _number
 from frazil.optim.param_group import cell, write
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from frazil._types import DTypeLike
     from frazil.optim.optimizer import Optimizer
 
-__all__ = ["GradScaler"]
+__all__ = ["GradScaler", "autocast", "is_autocast_enabled"]
+
+_F = TypeVar("_F", bound="Callable[..., Any]")
+
+_get, _set = _fz.autograd.get_autocast, _fz.autograd.set_autocast
+_LISTS = {"cpu": 0, "npu": 0, "cuda": 2}  # core/autocast.h: which list, as bits of the word
+
+
+class autocast:  # noqa: N801
+    """In a block, products compute in 16 bits: a context manager and a decorator, as PyTorch's.
+
+    Matrix products, linear layers, convolutions, recurrent layers and attention convert float32
+    operands to `dtype`, losses and what needs the range convert 16-bit ones to float32, and all
+    else computes in the dtypes that come. Which functions these are is PyTorch's list for
+    `device_type` (core/autocast.def has the rows): by the one of "cuda" also exp, log, pow, sums,
+    softmax and layer_norm are of the second kind. float64, integers and complex numbers stay as
+    they are. Parameters stay float32, and so do their gradients. A backward pass computes in the
+    dtypes of its forward pass; it may lie in the block or behind it.
+
+    Within a traced function a block is part of what is recorded; around the call of one it is a
+    part of what tells calls apart.
+
+    Parameters
+    ----------
+    device_type : str
+        "cpu", "cuda" or "npu", whose list is the CPU's. The tensors' device is their own.
+    dtype : DTypeLike, optional
+        bfloat16 or float16; by default bfloat16, for "cuda" float16.
+    enabled : bool
+        False: everything in the block computes in the dtypes that come.
+    cache_enabled : bool
+        PyTorch's, and chooses nothing: within a plan each operand is converted once.
+
+    Raises
+    ------
+    ValueError
+        For another device or dtype.
+
+    >>> import frazil as fz
+    >>> x, w = fz.ones((2, 3)), fz.ones((3, 4), requires_grad=True)
+    >>> with autocast("cpu"):
+    ...     y = x @ w
+    ...     loss = fz.nn.mse_loss(y, fz.zeros((2, 4)))
+    >>> y.dtype, loss.dtype
+    (frazil.bfloat16, frazil.float32)
+    >>> loss.backward()
+    >>> w.grad.dtype
+    frazil.float32
+    """
+
+    def __init__(
+        self,
+        device_type: str = "cpu",
+        dtype: DTypeLike | None = None,
+        enabled: bool = True,
+        cache_enabled: bool | None = None,
+    ) -> None:
+        name = device_type.split(":")[0] if isinstance(device_type, str) else device_type
+        if name not in _LISTS:
+            raise ValueError(
+                f'[autocast] device_type must be "cpu", "cuda" or "npu", got {device_type!r}.'
+            )
+        if dtype is None:
+            dtype = "float16" if name == "cuda" else "bfloat16"
+        wanted = _fz.runtime.dtype(dtype)
+        if wanted not in (_fz.bfloat16, _fz.float16):
+            raise ValueError(f"[autocast] dtype must be bfloat16 or float16, got {wanted.name}.")
+        if cache_enabled is not None:
+            _flag("[autocast] cache_enabled", cache_enabled)
+        half = 4 if wanted == _fz.float16 else 0
+        self._word = 1 | _LISTS[name] | half if _flag("[autocast] enabled", enabled) else 0
+        self._before: list[int] = []
+
+    def __enter__(self) -> autocast:
+        self._before.append(_set(self._word))
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if not self._before:
+            raise RuntimeError("[autocast] is left more often than it was entered.")
+        _set(self._before.pop())
+
+    def __call__(self, function: _F) -> _F:
+        @functools.wraps(function)
+        def cast(*args, **kwargs):
+            before = _set(self._word)
+            try:
+                return function(*args, **kwargs)
+            finally:
+                _set(before)
+
+        return cast  # type: ignore[return-value]
+
+
+def is_autocast_enabled() -> bool:
+    """Whether this thread is in a block of autocast.
+
+    >>> is_autocast_enabled()
+    False
+    """
+    return bool(_get())
+
 
 _READY, _UNSCALED, _STEPPED = "ready", "unscaled", "stepped"
 

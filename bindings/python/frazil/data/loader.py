@@ -48,7 +48,7 @@ class DataLoader:
     collate_fn : callable, optional
         From a list of examples to a batch, by default default_collate.
     pin_memory : bool
-        Must be False: transfers to GPUs go through pinned memory of frazil's own.
+        PyTorch's, and chooses nothing: transfers to GPUs go through pinned memory of frazil's own.
     drop_last : bool
         Leaves out a last batch that is not full.
     timeout : float
@@ -120,11 +120,7 @@ class DataLoader:
         self.prefetch_factor = 2 if prefetch_factor is None else prefetch_factor
         if batch_size is not None:
             _integer(f"{where} batch_size", batch_size, 1)
-        if _flag(f"{where} pin_memory", pin_memory):
-            raise ValueError(
-                f"{where} pin_memory must be False: transfers to GPUs go through pinned memory of "
-                "frazil's own. Move batches by to_device."
-            )
+        _flag(f"{where} pin_memory", pin_memory)
         self._iterable = isinstance(dataset, IterableDataset)
         self._refuse(shuffle, sampler, batch_sampler, prefetch_factor)
         if seed is None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from frazil import _frazil as _fz
 from frazil import random as _random
 from frazil._frazil import nn as _ops
+from frazil.nn._autocast import lowers
 
 if TYPE_CHECKING:
     from frazil._frazil import Tensor
@@ -65,6 +66,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
     return _fz.where(input > 0, input, input * negative_slope)
 
 
+@lowers
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """leaky_relu with a slope for all, or one for each channel (axis 1)."""
     if weight.size > 1 and input.ndim > 1:

@@ -13,6 +13,7 @@ from frazil._named import integer as _integer
 from frazil._named import number as _number
 from frazil._parameters import Parameter
 from frazil.nn._arguments import divides, filled, uniform
+from frazil.nn._autocast import lowers
 from frazil.nn.dropout import dropout
 from frazil.nn.linear import Linear, linear
 from frazil.nn.module import Module
@@ -26,6 +27,7 @@ __all__ = ["MultiheadAttention"]
 _MANY = 8  # queries from which a copy of the keys is cheaper than the scores in memory
 
 
+@lowers
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from frazil import _frazil as _fz
 from frazil._frazil import nn as _ops
 from frazil.nn._arguments import divides, one_of, several
+from frazil.nn._autocast import lowers
 
 if TYPE_CHECKING:
     from frazil._frazil import Tensor
@@ -22,6 +23,7 @@ __all__ = [
 ]  # fmt: skip
 
 
+@lowers
 def _conv(n, input, weight, bias, stride, padding, dilation, groups, channels_last):
     op = f"conv{n}d"
     if input.ndim not in (n + 1, n + 2) or weight.ndim != n + 2:
@@ -162,6 +164,7 @@ def _spread(x, axis, stride):
     return x[(slice(None),) * axis + (slice(0, (n - 1) * stride + 1),)]
 
 
+@lowers
 def _transposed(
     n, input, weight, bias, stride, padding, output_padding, groups, dilation, channels_last
 ):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from frazil import _frazil as _fz
 from frazil.nn._arguments import one_of
+from frazil.nn._autocast import raises
 
 if TYPE_CHECKING:
     from frazil._frazil import Tensor
@@ -16,6 +17,7 @@ __all__ = ["ctc_loss"]
 _NEVER = -1e30  # the logarithm of no probability, whose differences are numbers
 
 
+@raises
 def ctc_loss(
     log_probs: Tensor,
     targets: Tensor,

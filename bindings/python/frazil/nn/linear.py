@@ -12,6 +12,7 @@ from frazil._named import flag as _flag
 from frazil._named import integer as _integer
 from frazil._parameters import Parameter
 from frazil.nn._arguments import one_of, uniform
+from frazil.nn._autocast import lowers
 from frazil.nn.module import Module
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Bilinear", "Embedding", "EmbeddingBag", "Flatten", "Identity", "Linear", "Unflatten"]
 
 
+@lowers
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input @ weight.T + bias, over the last axis; weight is (out, in).
 
@@ -31,6 +33,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     return y if bias is None else y + bias
 
 
+@lowers
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """y[..., k] = input1 weight[k] input2 + bias[k]; weight is (out, in1, in2)."""
     y = ((input1[..., None, None, :] @ weight)[..., 0, :] * input2[..., None, :]).sum(axis=-1)

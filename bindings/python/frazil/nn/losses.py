@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from frazil import _frazil as _fz
 from frazil._frazil import nn as _ops
 from frazil.nn._arguments import one_of
+from frazil.nn._autocast import raises
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,6 +40,7 @@ def _same(op, input, target):
         )
 
 
+@raises
 def mse_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", weight: Tensor | None = None
 ) -> Tensor:
@@ -46,6 +48,7 @@ def mse_loss(
     return _weighted("mse_loss", (input - target) ** 2, weight, reduction)
 
 
+@raises
 def l1_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", weight: Tensor | None = None
 ) -> Tensor:
@@ -53,6 +56,7 @@ def l1_loss(
     return _weighted("l1_loss", abs(input - target), weight, reduction)
 
 
+@raises
 def huber_loss(
     input: Tensor,
     target: Tensor,
@@ -67,6 +71,7 @@ def huber_loss(
     return _weighted("huber_loss", cost, weight, reduction)
 
 
+@raises
 def smooth_l1_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", beta: float = 1.0
 ) -> Tensor:
@@ -88,6 +93,7 @@ def _weighted(op, cost, weight, reduction):
     return cost.sum() / _fz.broadcast_to(weight, cost.shape).sum()
 
 
+@raises
 def binary_cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: str = "mean"
 ) -> Tensor:
@@ -98,6 +104,7 @@ def binary_cross_entropy(
     return reduced("binary_cross_entropy", cost if weight is None else cost * weight, reduction)
 
 
+@raises
 def binary_cross_entropy_with_logits(
     input: Tensor,
     target: Tensor,
@@ -118,6 +125,7 @@ def binary_cross_entropy_with_logits(
     return reduced("binary_cross_entropy_with_logits", cost, reduction)
 
 
+@raises
 def kl_div(
     input: Tensor, target: Tensor, reduction: str = "mean", log_target: bool = False
 ) -> Tensor:
@@ -133,6 +141,7 @@ def kl_div(
     return reduced("kl_div", cost, reduction)
 
 
+@raises
 def poisson_nll_loss(
     input: Tensor,
     target: Tensor,
@@ -153,6 +162,7 @@ def poisson_nll_loss(
     return reduced("poisson_nll_loss", cost, reduction)
 
 
+@raises
 def gaussian_nll_loss(
     input: Tensor,
     target: Tensor,
@@ -172,6 +182,7 @@ def gaussian_nll_loss(
     return reduced("gaussian_nll_loss", cost, reduction)
 
 
+@raises
 def hinge_embedding_loss(
     input: Tensor, target: Tensor, margin: float = 1.0, reduction: str = "mean"
 ) -> Tensor:
@@ -181,11 +192,13 @@ def hinge_embedding_loss(
     return reduced("hinge_embedding_loss", cost, reduction)
 
 
+@raises
 def soft_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """log(1 + exp(-target * input))."""
     return reduced("soft_margin_loss", -_ops.log_sigmoid(target * input), reduction)
 
 
+@raises
 def margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: str = "mean"
 ) -> Tensor:
@@ -201,6 +214,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     return (x1 * x2).sum(axis=dim) / (n1 * n2)
 
 
+@raises
 def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: str = "mean"
 ) -> Tensor:
@@ -226,6 +240,7 @@ def pairwise_distance(
     return (abs(apart) ** p).sum(axis=-1, keepdims=keepdim) ** (1 / p)
 
 
+@raises
 def triplet_margin_loss(
     anchor: Tensor,
     positive: Tensor,
@@ -263,6 +278,7 @@ def triplet_margin_with_distance_loss(
     return reduced("triplet_margin_loss", _ops.relu(near - far + margin), reduction)
 
 
+@raises
 def multi_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -281,6 +297,7 @@ def multi_margin_loss(
     return reduced("multi_margin_loss", cost, reduction)
 
 
+@raises
 def multilabel_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """Of the classes that target lists, up to its first -1, and those that it does not: the sum of
     max(0, 1 - input[listed] + input[other]), divided by the number of classes.
@@ -298,6 +315,7 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean
     return reduced("multilabel_margin_loss", cost, reduction)
 
 
+@raises
 def multilabel_soft_margin_loss(
     input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: str = "mean"
 ) -> Tensor:
@@ -307,6 +325,7 @@ def multilabel_soft_margin_loss(
     return reduced("multilabel_soft_margin_loss", cost.mean(axis=-1), reduction)
 
 
+@raises
 def nll_loss(
     input: Tensor,
     target: Tensor,
@@ -320,6 +339,7 @@ def nll_loss(
     return _of_classes("nll_loss", input, target, weight, ignore_index, reduction, 0.0)
 
 
+@raises
 def cross_entropy(
     input: Tensor,
     target: Tensor,

@@ -238,7 +238,8 @@ class Module(Tracked):
         Parameters
         ----------
         state : dict
-            Tensors or arrays by dotted name: what state_dict gave, or PyTorch's as NumPy arrays.
+            Tensors or arrays by dotted name: what state_dict gave, or PyTorch's as NumPy arrays. A
+            parameter that has several names may come by any of them.
         strict : bool
             False leaves out names that the module or the state lacks.
 
@@ -254,7 +255,8 @@ class Module(Tracked):
         """
         if not hasattr(state, "keys"):
             raise TypeError(f"[load_state_dict] needs a dict, got {type(state).__name__}.")
-        own = dict(self._saved())
+        own, shared = dict(self._saved()), self._shared_names()
+        state = {shared.get(name, name): state[name] for name in state.keys()}  # noqa: SIM118
         missing, extra = sorted(own.keys() - state.keys()), sorted(state.keys() - own.keys())
         if (missing or extra) and _flag("[load_state_dict] strict", strict):
             raise ValueError(f"[load_state_dict] missing: {missing}; not in the module: {extra}.")
@@ -269,6 +271,16 @@ class Module(Tracked):
             for name, tensor in own.items():
                 tensor[...] = state[name]
         return IncompatibleKeys(missing, extra)
+
+    def _shared_names(self) -> dict[str, str]:
+        """Further names of parameters that several modules hold, and those that they are saved by."""
+        first = {id(tensor): name for name, tensor in self.named_parameters()}
+        return {
+            _join(path, name): first[id(value)]
+            for path, module in self.named_modules()
+            for name, value in _items(module)
+            if first.get(id(value), _join(path, name)) != _join(path, name)
+        }
 
     def _saved(self) -> Iterator[tuple[str, Tensor]]:
         """Parameters and persistent buffers."""

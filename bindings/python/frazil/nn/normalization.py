@@ -14,6 +14,7 @@ from frazil._named import flag as _flag
 from frazil._named import integer as _integer
 from frazil._named import number as _number
 from frazil.nn._arguments import divides, filled
+from frazil.nn._autocast import keeps
 from frazil.nn.module import Module
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ def _standard(x, axes, eps):
     return apart / _fz.sqrt((apart * apart).mean(axis=axes, keepdims=True) + eps)
 
 
+@keeps(always=False)
 def layer_norm(
     input: Tensor,
     normalized_shape: int | Sequence[int],
@@ -62,6 +64,7 @@ def layer_norm(
     return x if bias is None else x + bias
 
 
+@keeps(always=True)
 def rms_norm(
     input: Tensor,
     normalized_shape: int | Sequence[int],
@@ -94,6 +97,7 @@ def _last_axes(op, input, normalized_shape):
     return shape
 
 
+@keeps(always=False)
 def group_norm(
     input: Tensor,
     num_groups: int,
@@ -118,6 +122,7 @@ def group_norm(
     return _scaled(_standard(x, axes, eps).reshape(input.shape), weight, bias, axis)
 
 
+@keeps(always=True)
 def batch_norm(
     input: Tensor,
     running_mean: Tensor | None,
@@ -154,6 +159,7 @@ def batch_norm(
     return _scaled(apart / _fz.sqrt(var + eps), weight, bias, axis)
 
 
+@keeps(always=True)
 def instance_norm(
     input: Tensor,
     running_mean: Tensor | None = None,

@@ -14,6 +14,7 @@ from frazil._named import flag as _flag
 from frazil._named import integer as _integer
 from frazil._named import number as _number
 from frazil.nn._arguments import one_of, uniform
+from frazil.nn._autocast import lowers
 from frazil.nn.dropout import dropout as _dropout
 from frazil.nn.module import Module
 from frazil.nn.recurrent import STEPS, bound, check_features, gru_step, lstm_step
@@ -189,9 +190,12 @@ class _Recurrent(Module):
         return x, last
 
     def _direction(self, x, state, i, reverse, alive):
-        w_ih, w_hh, b_ih, b_hh, w_hr = [
-            None if name is None else getattr(self, name) for name in self._names[i]
-        ]
+        weights = [None if name is None else getattr(self, name) for name in self._names[i]]
+        return self._pass(x, state, weights, reverse, alive)
+
+    @lowers
+    def _pass(self, x, state, weights, reverse, alive):
+        w_ih, w_hh, b_ih, b_hh, w_hr = weights
         given = x @ w_ih.T
         if b_ih is not None:
             given = given + (b_ih + b_hh if self._early else b_ih)
