@@ -7,16 +7,14 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
 #include "core/backend.h"
+#include "core/files/tensor_file.h"
 #include "core/functions/ops.h"
 #include "core/threads/parallel.h"
 #include "frozen/digest.h"
 #include "frozen/run.h"
-#include "frozen/safetensors.h"
 
 namespace frazil::frozen {
 namespace {
-
-using Metadata = std::map<std::string, std::string>;
 
 constexpr std::string_view kDigests = "frazil.digests";
 
@@ -29,15 +27,21 @@ struct Part {
   std::string_view name, bytes, digest;
 };
 
+// Of a tensor of the file, which lies there row-major.
+std::string_view BytesOf(const Tensor& tensor) {
+  const Value& value = *tensor.value();
+  return {value.data, static_cast<size_t>(value.size()) * SizeOf(value.dtype)};
+}
+
 // "<64 digits> <name>" a line, of every metadata but the digests and of every tensor.
-Status PairDigests(const Safetensors& file, std::string_view lines, std::vector<Part>* parts) {
+Status PairDigests(const TensorFile& file, std::string_view lines, std::vector<Part>* parts) {
   std::map<std::string_view, std::string_view> wanted;
   for (const auto& [name, text] : file.metadata) {
     if (name != kDigests) wanted[name] = text;
   }
-  for (const Safetensors::Entry& entry : file.entries) {
-    if (!wanted.emplace(entry.name, entry.bytes).second)
-      return ValueError("'", entry.name, "' is a tensor and metadata");
+  for (const auto& [name, tensor] : file.tensors) {
+    if (!wanted.emplace(name, BytesOf(tensor)).second)
+      return ValueError("'", name, "' is a tensor and metadata");
   }
   while (!lines.empty()) {
     const size_t end = std::min(lines.find('\n'), lines.size());
@@ -55,7 +59,7 @@ Status PairDigests(const Safetensors& file, std::string_view lines, std::vector<
 }
 
 // Long parts first, side by side.
-Status CheckDigests(const Safetensors& file, std::string_view lines) {
+Status CheckDigests(const TensorFile& file, std::string_view lines) {
   std::vector<Part> parts;
   FZ_RETURN_IF_ERROR(PairDigests(file, lines, &parts));
   absl::c_stable_sort(parts,
@@ -72,20 +76,23 @@ Status CheckDigests(const Safetensors& file, std::string_view lines) {
   return absl::OkStatus();
 }
 
-StatusOr<Tensor> TensorOf(const Safetensors::Entry& entry, Device device) {
-  FZ_RETURN_IF_ERROR(CheckDims("load_program", entry.dims, SizeOf(entry.dtype)));
-  FZ_ASSIGN_OR_RETURN(ValueRef value, Value::Allocate(entry.dtype, Device(), Dense(entry.dims)));
-  if (!entry.bytes.empty()) std::memcpy(value->data, entry.bytes.data(), entry.bytes.size());
+// In memory of the program's own.
+StatusOr<Tensor> Copied(const Tensor& tensor, Device device) {
+  const Value& from = *tensor.value();
+  FZ_ASSIGN_OR_RETURN(ValueRef value, Value::Allocate(from.dtype, Device(), from.layout));
+  const std::string_view bytes = BytesOf(tensor);
+  if (!bytes.empty()) std::memcpy(value->data, bytes.data(), bytes.size());
   Tensor t = ops::to_device(Tensor(std::move(value)), device);
   FZ_RETURN_IF_ERROR(t.status());
   return t;
 }
 
-bool Fits(const Program::Named& named, const Safetensors::Entry& entry) {
-  return named.dtype == entry.dtype &&
-         absl::c_equal(named.dims, entry.dims, [](const Expression& dim, int64_t extent) {
-           return dim.is_constant() && dim.constant() == extent;
-         });
+bool Fits(const Program::Named& named, const Tensor& tensor) {
+  return named.dtype == tensor.dtype() && absl::c_equal(named.dims, tensor.value()->dims(),
+                                                        [](const Expression& dim, int64_t extent) {
+                                                          return dim.is_constant() &&
+                                                                 dim.constant() == extent;
+                                                        });
 }
 
 }  // namespace
@@ -94,24 +101,31 @@ Loaded::Loaded() = default;
 Loaded::~Loaded() = default;
 
 StatusOr<std::shared_ptr<Loaded>> Loaded::Load(const std::string& path, Device device) {
-  FZ_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path));
-  return Parse(file.bytes(), path, device);
+  FZ_ASSIGN_OR_RETURN(const TensorFile file, LoadTensors("load_program", path));
+  return Of(file, path, device);
 }
 
 StatusOr<std::shared_ptr<Loaded>> Loaded::Parse(std::string_view bytes, const std::string& path,
                                                 Device device) {
+  const auto copy = std::make_shared<std::string>(bytes);
+  FZ_ASSIGN_OR_RETURN(const TensorFile file, TensorsIn("load_program", StrCat("'", path, "'"),
+                                                       copy->data(), copy->size(), copy));
+  return Of(file, path, device);
+}
+
+StatusOr<std::shared_ptr<Loaded>> Loaded::Of(const TensorFile& file, const std::string& path,
+                                             Device device) {
   const auto damaged = [&](const Status& status) {
     const std::string_view text(status.message().data(), status.message().size());
     return Damaged(path, text.ends_with('.') ? text.substr(0, text.size() - 1) : text);
   };
-  const auto parsed = ParseSafetensors(bytes);
-  if (!parsed.ok()) return damaged(parsed.status());
-  const Safetensors& file = *parsed;
+  const std::map<std::string_view, std::string_view> metadata(file.metadata.begin(),
+                                                              file.metadata.end());
   const auto text = [&](std::string_view name) {
-    const auto it = file.metadata.find(std::string(name));
-    return it == file.metadata.end() ? std::string() : it->second;
+    const auto it = metadata.find(name);
+    return it == metadata.end() ? std::string() : std::string(it->second);
   };
-  if (!file.metadata.contains("frazil.program"))
+  if (!metadata.contains("frazil.program"))
     return Damaged(path, "it holds no program, but tensors: read it with fz.load");
   int version = 0;
   if (!absl::SimpleAtoi(text("frazil.format"), &version) || version != kFormatVersion) {
@@ -129,17 +143,17 @@ StatusOr<std::shared_ptr<Loaded>> Loaded::Parse(std::string_view bytes, const st
   loaded->version_ = text("frazil.version");
   loaded->python_ = text("frazil.python");
   if (loaded->name_.empty()) loaded->name_ = "program";
-  if (loaded->program_->tensors.size() != file.entries.size())
+  if (loaded->program_->tensors.size() != file.tensors.size())
     return Damaged(path, StrCat("its program names ", loaded->program_->tensors.size(),
-                                " tensors, and ", file.entries.size(), " are there"));
-  std::map<std::string_view, const Safetensors::Entry*> entries;
-  for (const Safetensors::Entry& entry : file.entries) entries[entry.name] = &entry;
+                                " tensors, and ", file.tensors.size(), " are there"));
+  std::map<std::string_view, const Tensor*> tensors;
+  for (const auto& [name, tensor] : file.tensors) tensors[name] = &tensor;
   for (const Program::Named& named : loaded->program_->tensors) {
-    const auto it = entries.find(named.name);
-    if (it == entries.end() || !Fits(named, *it->second))
+    const auto it = tensors.find(named.name);
+    if (it == tensors.end() || !Fits(named, *it->second))
       return Damaged(
           path, StrCat("'", named.name, "' is not there as ", Describe(*loaded->program_, named)));
-    FZ_ASSIGN_OR_RETURN(Tensor t, TensorOf(*it->second, device));
+    FZ_ASSIGN_OR_RETURN(Tensor t, Copied(*it->second, device));
     loaded->tensors_.push_back(std::move(t));
   }
   loaded->trace_ = std::make_unique<tracer::Trace>(loaded->name_, true);

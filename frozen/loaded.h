@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/files/tensor_file.h"
 #include "core/tensor.h"
 #include "frozen/program.h"
 #include "frozen/run.h"
@@ -77,6 +78,8 @@ class Loaded {
 
  private:
   Loaded();
+  static StatusOr<std::shared_ptr<Loaded>> Of(const TensorFile& file, const std::string& path,
+                                              Device device);
   Status CheckInputs(tracer::Cells inputs) const;
   StatusOr<ValueRef> Fitting(const std::string& name, const Tensor& cell,
                              const Tensor& value) const;

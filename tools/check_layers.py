@@ -32,7 +32,7 @@ LIBRARIES = [
     Library("asmjit", ("jit/emit/x86", "kernels/gemm"), r"^asmjit/"),
     Library("Highway", ("kernels/order",), r"^hwy/"),
     Library("ducc0", ("kernels/fourier",), r"^ducc0/"),
-    Library("nlohmann-json", ("core", "frozen", "npu", "tests/npu"), r"^nlohmann/"),
+    Library("nlohmann-json", ("core", "npu", "tests/npu"), r"^nlohmann/"),
     Library("the CPython API", ("bindings/python",), r"^Python\.h$"),
     Library(
         "CUDA",

@@ -8,14 +8,15 @@ import sys
 from pathlib import Path
 
 FOLDERS = {
-    "core": 18700,
-    "kernels": 10300,
+    "core": 20300,
+    "kernels": 10900,
     "npu": 9100,
     "autograd": 2500,
     "batch": 1560,
-    "tracer": 8300,
-    "jit": 35400,
-    "bindings": 42800,
+    "tracer": 8400,
+    "jit": 36300,
+    "frozen": 2200,
+    "bindings": 54900,
 }
 FILE = 800  # lines of a file of these folders
 FUNCTION = 125  # lines of a function there

@@ -522,7 +522,7 @@ def test_files_that_are_none(tmp_path):
     with pytest.raises(OSError, match="directory"):
         fz.load_program(tmp_path)
     path.write_bytes(b"")
-    with pytest.raises(ValueError, match=r"is no \.frz file or is damaged: it has 0 bytes"):
+    with pytest.raises(ValueError, match=r"is no safetensors file or is damaged: it has 0 bytes"):
         fz.load_program(path)
     fz.io.save_safetensors(path, {"w": fz.ones(3)})
     with pytest.raises(ValueError, match="it holds no program, but tensors: read it with fz.load"):

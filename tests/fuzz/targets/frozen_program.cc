@@ -3,6 +3,7 @@
 
 #include "core/check.h"
 #include "frozen/program.h"
+#include "tests/fuzz/targets/target.h"
 
 namespace {
 
@@ -55,12 +56,8 @@ void CheckBlock(const Program& program, const Block& block, size_t parameters, i
 
 }  // namespace
 
-#ifdef FRAZIL_FUZZ
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-#else
-int Fuzz_frozen_program(const uint8_t* data, size_t size) {
-#endif
-  const auto program = ParseProgram({reinterpret_cast<const char*>(data), size});
+FZ_FUZZ_TARGET(frozen_program) {
+  const auto program = ParseProgram(frazil::TextOf(data, size));
   if (program.ok()) CheckBlock(*program, program->block, program->inputs.size(), 0, {});
   return 0;
 }
