@@ -218,11 +218,12 @@ def quantize(
         If bits or storage are none of those, if a name is no layer's, if a weight is not finite, or
         if the calibration data are empty or needed.
 
+    >>> import frazil as fz
     >>> from frazil import nn
-    >>> _fz.random.seed(0)
+    >>> fz.random.seed(0)
     >>> model = nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 10))
     >>> small, report = quantize(model)
-    >>> x = _fz.random.normal((4, 64))
+    >>> x = fz.random.normal((4, 64))
     >>> bool(abs(small(x) - model(x)).max() < 0.05)
     True
     >>> [(row.name, row.bytes_before, row.bytes_after) for row in report.rows]
