@@ -30,8 +30,8 @@ from . import inside as inside
 from . import linalg as linalg
 from . import nn as nn
 from . import npu as npu
-from . import program as program
 from . import profile as profile
+from . import program as program
 from . import random as random
 from . import runtime as runtime
 from . import sparse as sparse
