@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 FOLDERS = {
-    "core": 18600,
+    "core": 18700,
     "kernels": 10300,
     "npu": 9100,
     "autograd": 2400,
