@@ -22,9 +22,7 @@ CastRule CastRuleOf(std::string_view name, CastList list) {
 
 namespace {
 
-DType Wanted(CastRule rule) {
-  return rule == CastRule::kLower ? t_autocast.dtype : DType::kF32;
-}
+DType Wanted(CastRule rule) { return rule == CastRule::kLower ? t_autocast.dtype : DType::kF32; }
 
 }  // namespace
 

@@ -21,9 +21,8 @@ void AddGuards(Cells cells, Words* words);
 inline uint64_t ThreadWord() {
   const ThreadState& s = State();
   return uint64_t{DefaultFloat() == DType::kF64} << 63 | AutocastWord() << 60 |
-         static_cast<uint64_t>(s.grad_limit) << 24 |
-         static_cast<uint64_t>(s.grad_depth) << 9 | uint64_t{s.grad_enabled} << 8 |
-         static_cast<uint64_t>(s.precision);
+         static_cast<uint64_t>(s.grad_limit) << 24 | static_cast<uint64_t>(s.grad_depth) << 9 |
+         uint64_t{s.grad_enabled} << 8 | static_cast<uint64_t>(s.precision);
 }
 
 // Equal words have equal hashes; also for look-ups in tables whose keys are vectors.

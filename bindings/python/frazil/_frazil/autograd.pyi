@@ -16,7 +16,7 @@ __all__ = [
     "set_grad_enabled",
 ]
 
-def get_autocast() -> None:
+def get_autocast() -> int:
     """This thread's autocast, 0 if it is off."""
 
 def in_grad_scope() -> None:
@@ -25,13 +25,13 @@ def in_grad_scope() -> None:
 def is_grad_enabled() -> builtins.bool:
     """Whether this thread records for gradients."""
 
-def lowered(*operands: list[Any]) -> None:
+def lowered(*operands: Any) -> tuple[Any, ...]:
     """Operands in the dtype of autocast, if it is on."""
 
-def raised(*operands: list[Any]) -> None:
+def raised(*operands: Any) -> tuple[Any, ...]:
     """Operands of at least float32, if autocast is on."""
 
-def set_autocast(word: int, /) -> None:
+def set_autocast(word: int, /) -> int:
     """Sets this thread's autocast; returns what it was."""
 
 def set_grad_enabled(on: builtins.bool, /) -> builtins.bool:

@@ -273,7 +273,7 @@ class Module(Tracked):
         return IncompatibleKeys(missing, extra)
 
     def _shared_names(self) -> dict[str, str]:
-        """Further names of parameters that several modules hold, and those that they are saved by."""
+        """Further names of parameters that several modules hold, and those they are saved by."""
         first = {id(tensor): name for name, tensor in self.named_parameters()}
         return {
             _join(path, name): first[id(value)]
