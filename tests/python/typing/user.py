@@ -708,6 +708,15 @@ def transforms() -> list[Any]:
     return [*out, fz.associative_scan(fz.add, x, reverse=True, axis=0)]
 
 
+def saved_programs(folder: str) -> fz.Tensor:
+    path = f"{folder}/double.frz"
+    size = fz.Dim("n", min=2, max=64)
+    fz.export(lambda x: x + x, (fz.ones(4),), path, dynamic={"x": {0: size}}, name="double")
+    program: fz.Program = fz.load_program(path)
+    y: fz.Tensor = program(fz.ones(3))
+    return y
+
+
 if __name__ == "__main__":
     assert transforms()
     for part in (elementwise, reductions, movement, sorting, products, creation, modules):
