@@ -97,8 +97,8 @@ FRZ_API const char* frz_program_input_name(const frz_program* program, int input
 FRZ_API const char* frz_program_input_type(const frz_program* program, int input);
 
 /* One call. `results` has room for frz_program_results(), and gets as many new tensors. */
-FRZ_API frz_status frz_call(frz_program* program, int inputs, frz_tensor* const* input,
-                            int results, frz_tensor** result);
+FRZ_API frz_status frz_call(frz_program* program, int inputs, frz_tensor* const* input, int results,
+                            frz_tensor** result);
 
 /* Weights and states, by number and by name. */
 FRZ_API int frz_program_states(const frz_program* program);

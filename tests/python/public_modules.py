@@ -25,5 +25,6 @@ from frazil.optim import lr_scheduler, swa_utils
 
 MODULES = (
     amp, cuda, data, debug, fft, io, linalg, memory, nn, functional, init, utils, parametrizations,
-    parametrize, rnn, npu, onnx, optim, lr_scheduler, swa_utils, random, sparse, special, training, tree,
+    parametrize, rnn, npu, onnx, optim, lr_scheduler, swa_utils, random, sparse, special,
+    training, tree,
 )  # fmt: skip

@@ -102,7 +102,7 @@ def export(
         pure = isinstance(fn, Traced) and fn.pure
     pure = _flag("[export] pure", pure)
     inner = fn.__wrapped__ if isinstance(fn, Traced) else fn
-    own = name or getattr(inner, "__name__", type(inner).__name__)
+    own = str(name or getattr(inner, "__name__", type(inner).__name__))
     own = re.sub(r"\W", "_", own).strip("_") or "program"
     exporter = _Exporter(inner, own, pure, list(example_args), dynamic or {})
     try:

@@ -30,7 +30,7 @@ def digest(data: Any) -> str:
 
 def elements(tensor: Tensor) -> memoryview:
     """The bytes of the elements, row-major."""
-    flat = tensor.detach().to_device("cpu").reshape(-1).copy()
+    flat: Any = tensor.detach().to_device("cpu").reshape(-1).copy()
     if flat.size == 0:
         return memoryview(b"")
     return memoryview(flat if flat.itemsize == 1 else flat.view("uint8")).cast("B")

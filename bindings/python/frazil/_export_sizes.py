@@ -166,8 +166,8 @@ def _evaluated(text: str, run: dict[str, int]) -> int:
             return -value(node.operand)
         if isinstance(node, ast.Name):
             return run[node.id]
-        assert isinstance(node, ast.Constant)
-        return int(node.value)
+        assert isinstance(node, ast.Constant) and isinstance(node.value, int)
+        return node.value
 
     return value(ast.parse(text, mode="eval").body)
 

@@ -14,14 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from os import PathLike
 
-    from frazil._device import device as _device
-
 __all__ = ["Program", "load_program"]
 
 _call = _fz.program.call
 
 
-def load_program(path: str | PathLike[str], device: str | _device | None = None) -> Program:
+def load_program(path: str | PathLike[str], device: str | None = None) -> Program:
     """The program of a .frz file.
 
     The file is data: nothing in it is run as code, and what it says is checked.
@@ -184,12 +182,12 @@ def _structure_of(about: Any) -> tuple[list[tuple[str, Any]], Any]:
             inputs = [(name, {"input": i}) for i, (name, _) in enumerate(about["inputs"])]
             return inputs, {"tuple": [{"output": i} for i in range(about["results"])]}
         arguments = [(name, item) for name, item in structure["arguments"]]
-        inputs, outputs = [], []  # type: ignore[var-annotated]
+        numbers: tuple[list[int], list[int]] = [], []
         for name, item in [*arguments, ("", structure["result"])]:
             if not isinstance(name, str):
                 raise ValueError("a name is no string")
-            _check(item, inputs, outputs, 0)
-        if sorted(inputs) != list(range(len(about["inputs"]))) or outputs != list(
+            _check(item, *numbers, 0)
+        if sorted(numbers[0]) != list(range(len(about["inputs"]))) or numbers[1] != list(
             range(about["results"])
         ):
             raise ValueError("inputs and results are not the program's")
@@ -232,7 +230,7 @@ def _made(structure: Any, outputs: list[Tensor]) -> Any:
         return {key: _made(item, outputs) for key, item in what}
     if kind == "named":
         name, fields = what
-        made = collections.namedtuple(name, [n for n, _ in fields])  # noqa: PYI024 -- by its file
+        made = collections.namedtuple(name, [n for n, _ in fields])  # type: ignore[misc]  # noqa: PYI024
         return made(*(_made(item, outputs) for _, item in fields))
     items = [_made(item, outputs) for item in what]
     return items if kind == "list" else tuple(items)

@@ -716,6 +716,7 @@ def transforms() -> list[Any]:
     return [*out, fz.associative_scan(fz.add, x, reverse=True, axis=0)]
 
 
+<<<<<<< HEAD
 def looking_inside() -> float:
     step = fz.trace(fz.exp)
     with fz.profile(events=100) as taken:
@@ -736,6 +737,15 @@ def shipped(path: str, model: nn.Module) -> fz.Tensor:
     again: fz.onnx.Model = fz.onnx.load(path, trainable=False)
     result: fz.Tensor = again(fz.ones((2, 4)))
     return result.sum()
+=======
+def saved_programs(folder: str) -> fz.Tensor:
+    path = f"{folder}/double.frz"
+    size = fz.Dim("n", min=2, max=64)
+    fz.export(lambda x: x + x, (fz.ones(4),), path, dynamic={"x": {0: size}}, name="double")
+    program: fz.Program = fz.load_program(path)
+    y: fz.Tensor = program(fz.ones(3))
+    return y
+>>>>>>> freeze
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from frazil._atomic import replacing
+from frazil import _frazil as _fz
 from frazil._export import _Exporter, _tensors_in
 from frazil._export_program import Refused
 from frazil._export_sizes import Dim
@@ -178,8 +178,7 @@ class _OnnxExporter(_Exporter):
         )  # fmt: skip
         model = onnx.shape_inference.infer_shapes(model)
         onnx.checker.check_model(model)
-        with replacing(path) as file:
-            file.write(model.SerializeToString())
+        _fz.runtime.write_file("onnx.save", path, model.SerializeToString())
 
     def _symbols(self, graph: Graph, values: dict[Any, Value]) -> None:
         """Each dynamic size from the shape of an input that has it."""
