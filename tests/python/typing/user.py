@@ -716,7 +716,6 @@ def transforms() -> list[Any]:
     return [*out, fz.associative_scan(fz.add, x, reverse=True, axis=0)]
 
 
-<<<<<<< HEAD
 def looking_inside() -> float:
     step = fz.trace(fz.exp)
     with fz.profile(events=100) as taken:
@@ -737,7 +736,8 @@ def shipped(path: str, model: nn.Module) -> fz.Tensor:
     again: fz.onnx.Model = fz.onnx.load(path, trainable=False)
     result: fz.Tensor = again(fz.ones((2, 4)))
     return result.sum()
-=======
+
+
 def saved_programs(folder: str) -> fz.Tensor:
     path = f"{folder}/double.frz"
     size = fz.Dim("n", min=2, max=64)
@@ -745,7 +745,6 @@ def saved_programs(folder: str) -> fz.Tensor:
     program: fz.Program = fz.load_program(path)
     y: fz.Tensor = program(fz.ones(3))
     return y
->>>>>>> freeze
 
 
 if __name__ == "__main__":
