@@ -236,15 +236,9 @@ class profile:  # noqa: N801
     def events(self) -> list[Event]:
         """Every event, by thread and time."""
         raw = self._taken()
+        since = raw["begin"]
         return [
-            Event(
-                thread["thread"],
-                kind,
-                name,
-                line,
-                (begin - raw["begin"]) / 1e9,
-                (end - begin) / 1e9,
-            )
+            Event(thread["thread"], kind, name, line, (begin - since) / 1e9, (end - begin) / 1e9)
             for thread in raw["threads"]
             for _, begin, end, (kind, name, line) in self._spans(thread)
         ]
