@@ -100,9 +100,13 @@ class Event(NamedTuple):
     seconds: float
 
 
-@functools.cache
+_measured: list[Machine] = []  # once
+
+
 def _machine():
-    return Machine(*_profile.machine())
+    if not _measured:
+        _measured.append(Machine(*_profile.machine()))
+    return _measured[0]
 
 
 class profile:  # noqa: N801
