@@ -51,7 +51,7 @@ class Call(NamedTuple):
 
     name: str
     line: str
-    count: int
+    count: int  # type: ignore[assignment]
     skipped: int
     seconds: float
 
@@ -61,7 +61,7 @@ class Compilation(NamedTuple):
 
     name: str
     line: str
-    count: int
+    count: int  # type: ignore[assignment]
     seconds: float
 
 
@@ -70,7 +70,7 @@ class Gap(NamedTuple):
 
     before: str  # the line of what ran last, or "" at the beginning
     after: str
-    count: int
+    count: int  # type: ignore[assignment]
     seconds: float
     longest: float
 
@@ -100,9 +100,13 @@ class Event(NamedTuple):
     seconds: float
 
 
-@functools.cache
+_measured: list[Machine] = []  # once
+
+
 def _machine():
-    return Machine(*_profile.machine())
+    if not _measured:
+        _measured.append(Machine(*_profile.machine()))
+    return _measured[0]
 
 
 class profile:  # noqa: N801
@@ -236,16 +240,17 @@ class profile:  # noqa: N801
     def events(self) -> list[Event]:
         """Every event, by thread and time."""
         raw = self._taken()
+        since = raw["begin"]
         return [
-            Event(thread["thread"], *detail, (begin - raw["begin"]) / 1e9, (end - begin) / 1e9)
+            Event(thread["thread"], kind, name, line, (begin - since) / 1e9, (end - begin) / 1e9)
             for thread in raw["threads"]
-            for _, begin, end, detail in self._spans(thread)
+            for _, begin, end, (kind, name, line) in self._spans(thread)
         ]
 
     @functools.cached_property
     def _steps(self):
         """{(plan, step, line of the call): (seconds, runs)}."""
-        sums: dict[tuple[int, int, str], tuple[float, int]] = {}
+        sums = {}
         for thread in self._taken()["threads"]:
             texts = [*thread["texts"], ""]
             for kind, _, line, plan, step, begin, end in thread["events"]:
@@ -275,7 +280,7 @@ class profile:  # noqa: N801
         return sorted((Row(*k, *v) for k, v in found.items()), key=attrgetter("seconds"))[::-1]
 
     def _totals(self, field):
-        sums: dict[str, list[float]] = {}
+        sums = {}
         for row in self.rows:
             total = sums.setdefault(getattr(row, field), [0.0] * 4)
             total[0] += row.seconds

@@ -6,8 +6,10 @@ FRAZIL_PROGRESS=on shows it elsewhere too, off nowhere.
 
 from __future__ import annotations
 
+import importlib
 import sys
 import time
+from collections.abc import Sized
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from frazil._named import integer as _integer
@@ -62,10 +64,10 @@ class Bar:
 
     def _start(self):
         try:
-            from tqdm.auto import tqdm
+            tqdm = importlib.import_module("tqdm.auto")
         except ImportError:
             return None
-        return tqdm(
+        return tqdm.tqdm(
             total=self._total, initial=self._done, desc=self._what, leave=False, file=sys.stderr
         )
 
@@ -103,7 +105,7 @@ def progress(iterable: Iterable[_T], what: str = "", *, total: int | None = None
     if not hasattr(iterable, "__iter__") and not hasattr(iterable, "__getitem__"):
         raise TypeError(f"[progress] needs an iterable, got {type(iterable).__name__}.")
     if total is None:
-        total = len(iterable) if hasattr(iterable, "__len__") else None
+        total = len(iterable) if isinstance(iterable, Sized) else None
     else:
         total = _integer("[progress] total", total, 0)
     return _followed(iterable, what, total) if shown() else iter(iterable)

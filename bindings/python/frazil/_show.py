@@ -96,7 +96,7 @@ class _Lines:
 def _page(fn):
     plans = _distinct(fn._plans())
     lines = _Lines(fn)
-    sections: list[str] = []
+    sections = []
     for number, plan in enumerate(plans):
         sections += _plan(f"p{number}", plan, lines)
     name = getattr(fn, "__qualname__", repr(fn))
@@ -130,7 +130,7 @@ def _place(line):
 
 def _distinct(plans):
     """Plans of the recording that skipped calls run, too, are one."""
-    seen: dict[str, dict[str, Any]] = {}
+    seen = {}
     for plan in plans:
         known = seen.setdefault(plan["text"], dict(plan))
         if known["where"] != plan["where"] and plan["where"] not in known["where"]:
@@ -146,7 +146,7 @@ def _plan(prefix, plan, lines):
         node = _NODE.match(text)
         if node:
             nodes.add(int(node.group(1)))
-    kernels: dict[str, str] = {}  # anchors, by text: the same kernel may be several steps
+    kernels = {}  # anchors, by text: the same kernel may be several steps
     steps = _steps(prefix, plan, lines, nodes, kernels)
     return [
         f'<h2 id="{prefix}">{escape(plan["where"])}</h2>',
@@ -211,7 +211,7 @@ def _steps(prefix, plan, lines, nodes, kernels):
                 f"<td>{part['flops']:.4g}</td><td>{part['work'] / 1e3:.3g}</td></tr>"
             )
     # The first row of a step has its id; further parts of it are told by their number.
-    seen: set[str] = set()
+    seen = set()
     for i, row in enumerate(rows):
         head = row.split(">", 2)[1]
         if head in seen:
