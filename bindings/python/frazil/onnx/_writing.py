@@ -437,7 +437,7 @@ class Graph:
     # Composites
 
     def _positions_of(self, x: list[Value], attrs: Any) -> Value:
-        """Index arrays joined in row-major order; attributes are (extent, never below 0) of each."""
+        """Index arrays joined in row-major order; attributes: (extent, never below 0) of each."""
         joined = None
         for i, index in enumerate(x):
             extent = self.node("Squeeze", [self.size(attrs[2 * i])], "int64")
