@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-import frazil as fz
 from frazil.onnx._reading import package
 from frazil.onnx._table import converts
 from frazil.onnx._values import DTYPES, Host, array_of, dtype_of, host_dtype
@@ -101,6 +100,3 @@ def bit_cast(x: Any, *, to: int) -> Any:
         return x.view(own)
     array, dtype = array_of(x), host_dtype(to)
     return np.ascontiguousarray(array).view(dtype).reshape(array.shape)
-
-
-__all__ = ["cast_array", "cast_value", "fz", "number_of"]

@@ -8,7 +8,7 @@ import numpy as np
 
 import frazil as fz
 from frazil.onnx._table import converts
-from frazil.onnx._values import NAMES, Host, array_of, dtype_of, host_dtype, to_tensor
+from frazil.onnx._values import NAMES, Host, array_of, dtype_of, host_dtype
 from frazil.onnx.casts import cast_array, number_of
 from frazil.onnx.convolutions import conv_of
 
@@ -164,6 +164,3 @@ def qlinear_conv(
     factor = x_scale.astype("float64") * w_scale.astype("float64") / y_scale.astype("float64")
     factor = factor.reshape(channels) if factor.size > 1 else factor.reshape(())
     return _requantised(y, factor, y_zero, y_zero.dtype.name)
-
-
-__all__ = ["to_tensor"]

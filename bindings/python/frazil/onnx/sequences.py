@@ -9,7 +9,7 @@ import numpy as np
 import frazil as fz
 from frazil.onnx._table import converts
 from frazil.onnx._values import Host
-from frazil.onnx.shapes import evenly, ints, pieces
+from frazil.onnx.shapes import ints, pieces
 
 
 def _at(position: Any, n: int, last: int) -> int:
@@ -115,6 +115,3 @@ def optional_get(x: Any) -> Any:
 @converts("OptionalHasElement", 15, raw="x")
 def optional_has(x: Any = None) -> Any:
     return np.asarray(x is not None)
-
-
-__all__ = ["evenly"]

@@ -10,7 +10,7 @@ import numpy as np
 import frazil as fz
 from frazil.nn._places import part
 from frazil.onnx._table import converts
-from frazil.onnx._values import Host, Known, array_of, dtype_of, host_dtype
+from frazil.onnx._values import Host, Known, dtype_of
 
 
 def ints(x: Any) -> list[int]:
@@ -334,6 +334,3 @@ def reverse_sequence(x: Any, lengths: Any, *, batch_axis: int = 1, time_axis: in
     places = fz.asarray(at).reshape((batch, steps) + (1,) * (y.ndim - 2))
     y = fz.take_along_axis(y, fz.broadcast_to(places, y.shape), axis=1)
     return fz.moveaxis(y, (0, 1), (batch_axis, time_axis))
-
-
-__all__ = ["array_of", "host_dtype", "ints"]
