@@ -202,7 +202,7 @@ def _solved(rows, values):
     """The unknowns by elimination, from the first rows that are independent; None if there are too
     few."""
     n = len(rows[0])
-    system: list[tuple[int, list[Fraction]]] = []  # the unknown that only this row has, and the row
+    system = []  # the unknown that only this row has, and the row
     for row, value in zip(rows, values, strict=True):
         new = [*row, Fraction(value)]
         for lead, known in system:
