@@ -59,8 +59,9 @@ FZ_FAST(SearchSorted) {
     }
     ordered = ops::take(*x, *order, 0);
     if (!ordered.ok() && KindOf(ordered.status()) == ErrorKind::kIndex) {
-      return Raise(ValueError("[searchsorted] the sorter has an index out of range for ", x->size(),
-                              " elements."));
+      // NumPy raises a ValueError here.
+      return Raise(ValueError(
+          std::string_view(ordered.status().message().data(), ordered.status().message().size())));
     }
     x = &ordered;
   }

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = [*sorted(DOCS.rglob("*.md")), ROOT / "README.md"]
 FENCE = re.compile(r"^```(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-# Languages of blocks that are no code, and of those that tests elsewhere run, by page: the manual's in
+# Languages of blocks that tests elsewhere run, by page, or that are no code: the manual's in
 # tests/install/test_manual.py, calls of exported programs in tests/install/saved.
 ELSEWHERE = {"cpp.md": {"cpp", "cmake", "meson"}, "export.md": {"cpp", "c"}}
 NO_CODE = {"", "text", "{toctree}"}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import math
 import zipfile
+import zlib
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from frazil import _frazil as _fz
@@ -164,7 +165,7 @@ def load_npz(path: str | PathLike[str]) -> dict[str, Tensor]:
                         out[name] = _read(stream, member.file_size, "load_npz", where)
         except (
             zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError,
-            zipfile.zlib.error,
+            zlib.error,
         ) as error:  # fmt: skip
             raise _damaged("load_npz", f"'{path}'", "npz", error) from None
     return out

@@ -48,11 +48,11 @@ def renamed(
     >>> renamed(state, rules)
     {'layers.0.attention.weight': 1, 'layers.1.attention.weight': 2}
     """
-    for what, value in (("state", state), ("rules", rules)):
-        if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+    for what, names in (("state", state), ("rules", rules)):
+        if not isinstance(names, Mapping) or not all(isinstance(key, str) for key in names):
             raise TypeError(
                 f"[renamed] {what} must be a dict with strings for keys, got "
-                f"{type(value).__name__}."
+                f"{type(names).__name__}."
             )
     strict = _flag("[renamed] strict", strict)
     compiled = [(_pattern(old), _checked(old, new)) for old, new in rules.items()]
@@ -68,7 +68,7 @@ def renamed(
         if new is None:
             continue
         if found is not None:
-            begin = _HOLE.sub(lambda hole, found=found: found[hole[1]], new)
+            begin = _filled(new, found)
             rest = name[found.end() :]
             new = begin + rest if begin else rest.removeprefix(".")
         if new in out:
@@ -89,6 +89,10 @@ def _pattern(rule: str) -> re.Pattern[str]:
         seen.add(name)
     parts.append(re.escape(rule[at:]))
     return re.compile("".join(parts) + (r"(?=\.|$)" if rule and rule[-1] != "." else ""))
+
+
+def _filled(new: str, found: re.Match[str]) -> str:
+    return _HOLE.sub(lambda hole: found[hole[1]], new)
 
 
 def _checked(old: str, new: Any) -> str | None:

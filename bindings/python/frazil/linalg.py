@@ -255,5 +255,5 @@ def lstsq(a: Operand, b: Operand, /, rcond: float | None = None) -> LstsqResult:
     x, residuals, rank, values = _linalg.lstsq(a, b, rcond)
     if rank >= 0:
         return LstsqResult(x, residuals, rank, values)
-    least = max(a.shape) * _finfo(values.dtype).eps if rcond is None else rcond
+    least = max(_tensor(a).shape) * _finfo(values.dtype).eps if rcond is None else rcond
     return LstsqResult(x, residuals, _count_nonzero(values > values[:1] * least), values)

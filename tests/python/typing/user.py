@@ -716,6 +716,17 @@ def transforms() -> list[Any]:
     return [*out, fz.associative_scan(fz.add, x, reverse=True, axis=0)]
 
 
+def in_fewer_bits(model: nn.Linear) -> int:
+    report: nn.QuantizationReport
+    smaller, report = fz.quantize(model, bits=8, calibration=[fz.ones((2, 4))])
+    rows: list[nn.QuantizedRow] = report.rows
+    layers = (nn.QuantizedLinear, nn.QuantizedEmbedding)
+    with fz.autocast("cpu", dtype=fz.bfloat16):
+        on: bool = amp.is_autocast_enabled()
+        result: fz.Tensor = smaller(fz.ones((2, 4)))
+    return len(rows) + len(layers) + result.size + on
+
+
 def looking_inside() -> float:
     step = fz.trace(fz.exp)
     with fz.profile(events=100) as taken:
@@ -748,7 +759,7 @@ def saved_programs(folder: str) -> fz.Tensor:
 
 
 if __name__ == "__main__":
-    assert transforms() and looking_inside() > 0
+    assert transforms() and looking_inside() > 0 and in_fewer_bits(nn.Linear(4, 2)) > 0
     for part in (elementwise, reductions, movement, sorting, products, creation, modules):
         assert part()
     assert numpys_names() and distributions() and sparse_matrices()

@@ -62,7 +62,7 @@ class Pickler(pickle.Pickler):
         return _tensor, (data, x.dtype.name, x.shape)
 
 
-def _elements(tensor: Tensor) -> memoryview:
+def _elements(tensor: Any) -> memoryview:
     """The bytes of the elements, row-major; a copy only if they do not lie so."""
     flat = tensor.reshape(-1)
     if flat.size == 0:

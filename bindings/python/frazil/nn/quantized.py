@@ -330,7 +330,7 @@ def _quantized(layer: Any, name: str, storage: str, inputs: _Inputs) -> None:
             raise ValueError(f"[quantize] '{name}.{key}' has elements that are not finite.")
     if type(layer) is Embedding:
         _become_table(layer, layer, storage)
-        layer.__class__ = QuantizedEmbedding
+        layer.__class__ = QuantizedEmbedding  # type: ignore[assignment]
     elif storage == "int8":
         _become(layer, layer, *inputs)
         layer.__class__ = QuantizedLinear
