@@ -230,8 +230,8 @@ def _made(structure: Any, outputs: list[Tensor]) -> Any:
         return {key: _made(item, outputs) for key, item in what}
     if kind == "named":
         name, fields = what
-        made = collections.namedtuple(name, [n for n, _ in fields])  # type: ignore[misc]  # noqa: PYI024
-        return made(*(_made(item, outputs) for _, item in fields))
+        make: Any = collections.namedtuple  # of names that type checkers do not know
+        return make(name, [n for n, _ in fields])(*(_made(item, outputs) for _, item in fields))
     items = [_made(item, outputs) for item in what]
     return items if kind == "list" else tuple(items)
 
