@@ -262,13 +262,12 @@ StatusOr<Header> ParseHeader(std::string_view text) {
   if (text.empty() || text[0] != '{') {
     return ValueError("its header begins with ", Shown(text.substr(0, 1)), ", not with '{'");
   }
-  // The reader of JSON takes a NUL for the end, whatever follows.
-  if (text.back() != '}' && text.find_last_not_of(" \t\r\n") != text.rfind('}')) {
-    return ValueError("its header does not end with '}'");
-  }
   Header header;
   Reader reader(&header);
   if (!json::sax_parse(text.begin(), text.end(), &reader)) return ValueError(reader.wrong());
+  // The reader of JSON takes a NUL for the end, whatever follows.
+  if (text.find_last_not_of(" \t\r\n") != text.rfind('}'))
+    return ValueError("its header does not end with '}'");
   return header;
 }
 
