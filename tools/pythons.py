@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 REQUIREMENTS = ROOT / "tools" / "requirements.txt"
-NEEDED = ("numpy", "pytest", "scikit-learn")  # what the suites import
+NEEDED = ("numpy", "onnx", "pytest", "scikit-learn")  # what the suites import
 # Type checkers read the same stubs for every interpreter.
 LEFT_OUT = ("tests/python/test_types.py",)
 # What kernels compute is the same under each interpreter: once a night is enough.
