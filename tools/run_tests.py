@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import xml.etree.ElementTree as ElementTree
 from concurrent.futures import ThreadPoolExecutor
@@ -164,6 +165,7 @@ class Runner:
         self.build_dir = build_dir
         self.dev = dev
         self.sanitizer = build_dir.removeprefix("build").removeprefix("-")
+        self.making = threading.Lock()  # of an interpreter's environment, which suites share
         self.env = os.environ | {"FRAZIL_ROOT": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
         self.env["FRAZIL_FAKE_CUDA"] = str(ROOT / build_dir / "tests" / "cuda" / "fake")
         self.env |= {
@@ -251,7 +253,8 @@ class Runner:
         if "FRAZIL_NIGHTLY" not in self.env:
             left_out += pythons.NIGHTLY
         try:
-            python = pythons.environment(version, base, ROOT / self.build_dir)
+            with self.making:
+                python = pythons.environment(version, base, ROOT / self.build_dir)
         except subprocess.CalledProcessError as error:
             return complain(f"no virtual environment for it: {error}", output)
         return self.run_python(suite, output, python, left_out)
