@@ -40,10 +40,8 @@ Object List(const Items& items, const F& f) {
   return list;
 }
 
-Object Ids(absl::Span<const ValueId> ids) {
-  return List(ids, [](ValueId id) { return id == tracer::kNoValue ? None() : Int(id); });
-}
 Object Id(ValueId id) { return id == tracer::kNoValue ? None() : Int(id); }
+Object Ids(absl::Span<const ValueId> ids) { return List(ids, Id); }
 
 Object Type(DType dtype, const Layout* layout) {
   return Tuple({Text(Name(dtype)), List(layout->dims(), Int)});
