@@ -14,6 +14,7 @@
 #include "kernels/fn_hyperbolic.h"
 #include "kernels/fn_log.h"
 #include "kernels/fn_pow.h"
+#include "kernels/fn_quotients.h"
 #include "kernels/fn_tanh_erf.h"
 #include "kernels/fn_trig.h"
 
@@ -69,6 +70,10 @@ V CallFn(Fn f, V a, V b = {}) {
       return fn::Acosh(a);
     case Fn::kAtanh:
       return fn::Atanh(a);
+    case Fn::kRsqrt:
+      return fn::Rsqrt(a);
+    case Fn::kSigmoid:
+      return fn::Sigmoid(a);
   }
   return a;
 }

@@ -150,6 +150,7 @@ namespace nn {
 #define FZ_INNER(...)
 #include "core/functions/composites.def"
 using frazil::conv2d;
+using frazil::sigmoid;
 }  // namespace nn
 #define FZ_SPECIAL(name) using frazil::name;
 namespace special {

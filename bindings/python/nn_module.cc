@@ -1,4 +1,5 @@
-// Functions of frazil.nn: the composites that are at home there, and conv2d.
+// Functions of frazil.nn: the composites that are at home there, sigmoid and conv2d.
+#include "bindings/python/bound.h"
 #include "bindings/python/convert.h"
 #include "bindings/python/functions.h"
 #include "bindings/python/held.h"
@@ -56,6 +57,8 @@ FZ_FAST(Conv2d) {
 
 std::vector<FunctionRow> NnFunctions() {
   std::vector<FunctionRow> rows = CompositeFunctions("nn");
+  rows.push_back({"sigmoid(x, /)", std::string(Info(OpId::k_sigmoid).doc),
+                  Bound<"sigmoid(x, /)", ops::sigmoid>});
   rows.push_back(
       {"conv2d(x, w, *, stride=1, padding=0, dilation=1, groups=1, layout='NHWC')",
        std::string(Info(OpId::k_conv2d).doc) +

@@ -319,6 +319,23 @@ Parts QuotientOfParts(const Parts& a, const Parts& b) {
   return Where(none, by_zero, {where(endless, left, re / below), where(endless, left, im / below)});
 }
 
+namespace {
+
+Parts Rsqrt(const Parts& z) {
+  const auto number = [](double x) { return scalar(Scalar::Float(x), DType::kF64); };
+  return QuotientOfParts({number(1.0), number(0.0)}, Sqrt(z));
+}
+
+// By the exponential of a number whose real part is not above 0, as it does not overflow.
+Parts Sigmoid(const Parts& z) {
+  const Tensor below = less(z.re, 0.0);
+  const Parts e = Exp({where(below, z.re, -z.re), where(below, z.im, -z.im)});
+  const Parts above = {where(below, e.re, 1.0), where(below, e.im, 0.0)};
+  return QuotientOfParts(above, {e.re + 1.0, e.im});
+}
+
+}  // namespace
+
 Parts PowerOfParts(const Parts& base, const Parts& exponent) {
   const Tensor none = And(IsZero(base.re), IsZero(base.im));
   const Tensor plain = And(IsZero(exponent.re), IsZero(exponent.im));
@@ -370,6 +387,10 @@ PartsFunction FunctionOfParts(OpId op) {
       return Acosh;
     case OpId::k_atanh:
       return Atanh;
+    case OpId::k_rsqrt:
+      return Rsqrt;
+    case OpId::k_sigmoid:
+      return Sigmoid;
     case OpId::k_sign:
       return Sign;
     default:

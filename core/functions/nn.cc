@@ -93,15 +93,6 @@ Tensor relu(const Tensor& x) {
   });
 }
 
-Tensor sigmoid(const Tensor& x) {
-  // By exp of a number that is not positive: exact to both sides, and neither the value nor any
-  // gradient overflows. The branches meet at 0 with all their derivatives.
-  return Elementwise(CompositeId::k_sigmoid, x, [](const Tensor& f) {
-    const Tensor below = less(f, 0.0), e = exp(where(below, f, -f));
-    return where(below, e, 1.0) / (e + 1.0);
-  });
-}
-
 Tensor silu(const Tensor& x) { return Elementwise(CompositeId::k_silu, x, SiluBody); }
 
 Tensor softplus(const Tensor& x) {

@@ -101,7 +101,6 @@ Tensor count_nonzero(const Tensor& x, const Axes& axes, bool keepdims) {
 
 Tensor square(const Tensor& x) { return multiply(x, x); }
 Tensor reciprocal(const Tensor& x) { return divide(1.0, x); }
-Tensor rsqrt(const Tensor& x) { return divide(1.0, sqrt(x)); }
 
 Tensor clip(const Tensor& x, const std::optional<Arg>& lo, const std::optional<Arg>& hi) {
   // A bound that every element keeps, because the dtype ends before it, is none.

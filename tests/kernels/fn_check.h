@@ -32,6 +32,15 @@ inline constexpr const char* kNames[] = {
 #undef FZ_FN
 };
 
+template <class T>
+T Rsqrt(T x) {
+  return T(1) / std::sqrt(x);
+}
+template <class T>
+T Sigmoid(T x) {
+  return x < 0 ? std::exp(x) / (std::exp(x) + T(1)) : T(1) / (std::exp(-x) + T(1));
+}
+
 // The functions of one argument with their references for f32 and f64.
 struct Reference {
   Fn fn;
@@ -48,7 +57,8 @@ inline constexpr Reference kReferences[] = {
     {Fn::kAsin, std::asin, std::asin},    {Fn::kAcos, std::acos, std::acos},
     {Fn::kSinh, std::sinh, std::sinh},    {Fn::kCosh, std::cosh, std::cosh},
     {Fn::kAsinh, std::asinh, std::asinh}, {Fn::kAcosh, std::acosh, std::acosh},
-    {Fn::kAtanh, std::atanh, std::atanh},
+    {Fn::kAtanh, std::atanh, std::atanh}, {Fn::kRsqrt, Rsqrt, Rsqrt},
+    {Fn::kSigmoid, Sigmoid, Sigmoid},
 };
 
 inline bool Nightly() { return std::getenv("FRAZIL_NIGHTLY") != nullptr; }

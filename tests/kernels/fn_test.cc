@@ -110,6 +110,8 @@ TEST(Fn, CoshF64) { CheckF64(Fn::kCosh, -4, 4, {0.34657359027997264, 40, 709.782
 TEST(Fn, AsinhF64) { CheckF64(Fn::kAsinh, -4, 4, {0x1p-28, 1, 0x1p60, 1e308}); }
 TEST(Fn, AcoshF64) { CheckF64(Fn::kAcosh, 1, 4, {1, 1.4142135623730945, 0x1p60, 1e308}); }
 TEST(Fn, AtanhF64) { CheckF64(Fn::kAtanh, -1, 1, {0x1p-28, 0.5, 0.9999999999999991}); }
+TEST(Fn, RsqrtF64) { CheckF64(Fn::kRsqrt, 0.25, 4, {1, 0x1p-1022, 0x1.fffffffffffffp1023}); }
+TEST(Fn, SigmoidF64) { CheckF64(Fn::kSigmoid, -40, 40, {0.34657359027997264, 37.4, 745.13}); }
 TEST(Fn, ErfF64) { CheckF64(Fn::kErf, -6.1, 6.1, {0.9999999999999996, 5.9215871957945}); }
 
 // ---- pow ----
@@ -219,7 +221,8 @@ void CheckSpecial() {
   const T inf = L::infinity(), nan = L::quiet_NaN(), zero = 0, tiny = L::denorm_min();
   for (Fn f : {Fn::kExp, Fn::kExpm1, Fn::kLog, Fn::kLog1p, Fn::kSin, Fn::kCos, Fn::kTan, Fn::kTanh,
                Fn::kErf, Fn::kAtan, Fn::kLog2, Fn::kLog10, Fn::kAsin, Fn::kAcos, Fn::kSinh,
-               Fn::kCosh, Fn::kAsinh, Fn::kAcosh, Fn::kAtanh}) {
+               Fn::kCosh, Fn::kAsinh, Fn::kAcosh, Fn::kAtanh, Fn::kRsqrt,
+               Fn::kSigmoid}) {
     ExpectSame(f, nan, nan);
     ExpectSame(f, -nan, nan);
   }
@@ -237,6 +240,13 @@ void CheckSpecial() {
     ExpectSame(f, inf, nan);
     ExpectSame(f, -inf, nan);
   }
+  ExpectSame(Fn::kRsqrt, zero, inf);
+  ExpectSame(Fn::kRsqrt, -zero, -inf);
+  ExpectSame(Fn::kRsqrt, inf, zero);
+  ExpectSame(Fn::kRsqrt, -inf, nan);
+  ExpectSame(Fn::kSigmoid, zero, T(0.5));
+  ExpectSame(Fn::kSigmoid, inf, T(1));
+  ExpectSame(Fn::kSigmoid, -inf, zero);
   ExpectSame(Fn::kExp, inf, inf);
   ExpectSame(Fn::kExp, -inf, zero);
   ExpectSame(Fn::kExp, L::max(), inf);

@@ -22,9 +22,9 @@ HEAD = """# float32 functions over all arguments
 
 The largest error of each function of one float32 over its 2^32 arguments, in units of the last
 place, and an argument that has it (`tests/python/every_float32.py` writes this page, `./dev test
-python --nightly` checks it). The bound is that of the op table, at most 1 (0.5: correct rounding),
-but for the two quotients `rsqrt` and `sigmoid`. Where fewer arguments are named, every 67th bit
-pattern was tried, and for `gamma`, `gammaln`, `digamma` and inverses only those of the real domain.
+python --nightly` checks it). The bound is that of the op table, at most 1 (0.5: correct rounding).
+Where fewer arguments are named, every 67th bit pattern was tried, and for `gamma`, `gammaln`,
+`digamma` and inverses only those of the real domain.
 
 | function | bound | largest error | at | arguments |
 | --- | --- | --- | --- | --- |
@@ -32,15 +32,13 @@ pattern was tried, and for `gamma`, `gammaln`, `digamma` and inverses only those
 # Of the op table; NumPy's by another name or SciPy's.
 ROWS = (
     "abs acos acosh asin asinh atan atanh ceil cos cosh erf exp expm1 floor log log10 log1p log2 "
-    "negative round sin sinh sqrt tan tanh trunc"
+    "negative round rsqrt sigmoid sin sinh sqrt tan tanh trunc"
 ).split()
 # Made of ops.
 COMPOSITES = (
     "cbrt deg2rad digamma erfc erfcinv erfinv exp2 gamma gammaln i0e i1e log_ndtr logit ndtr ndtri "
-    "rad2deg reciprocal rsqrt sigmoid square"
+    "rad2deg reciprocal square"
 ).split()
-# Quotients of rounded numbers, which float32 alone makes no better.
-LOOSER = {"sigmoid": 2.5, "rsqrt": 1.5}
 # Where the reference is exact, or quick: gammaln and digamma have zeros between any two poles below
 # 0, beside which SciPy has lost its digits; NaN takes it long.
 WITHIN = {
@@ -73,7 +71,7 @@ def function(name):
 def bound(name):
     """The op table's, at most 1; of a row that computes exactly that of rounding."""
     rows = {row["name"]: row["ulp"] for row in fz._frazil.op_table()}
-    return LOOSER.get(name) or min(rows.get(name, 1), 1) or 0.5
+    return min(rows.get(name, 1), 1) or 0.5
 
 
 @dataclass

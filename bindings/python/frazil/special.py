@@ -46,7 +46,7 @@ from frazil._frazil import y0 as y0
 from frazil._frazil import y1 as y1
 from frazil._frazil import zeta as zeta
 from frazil._frazil.nn import log_softmax as log_softmax
-from frazil._frazil.nn import sigmoid as _sigmoid
+from frazil._frazil import sigmoid as _sigmoid
 from frazil._frazil.nn import softmax as softmax
 
 psi = digamma

@@ -29,7 +29,7 @@ _SAME = {  # op: operator of the same operands and dtype
     "negative": "Neg", "abs": "Abs", "sign": "Sign", "exp": "Exp", "log": "Log", "sin": "Sin",
     "cos": "Cos", "tan": "Tan", "asin": "Asin", "acos": "Acos", "atan": "Atan", "sinh": "Sinh",
     "cosh": "Cosh", "tanh": "Tanh", "asinh": "Asinh", "acosh": "Acosh", "atanh": "Atanh",
-    "erf": "Erf", "sqrt": "Sqrt", "floor": "Floor", "ceil": "Ceil", "round": "Round",
+    "erf": "Erf", "sigmoid": "Sigmoid", "sqrt": "Sqrt", "floor": "Floor", "ceil": "Ceil", "round": "Round",
     "copy": "Identity", "subtract": "Sub", "divide": "Div", "pow": "Pow", "where": "Where",
     "matmul": "MatMul", "determinant": "Det",
 }  # fmt: skip
