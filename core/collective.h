@@ -8,6 +8,7 @@
 
 #include "core/op.h"
 
+#pragma GCC visibility push(default)
 namespace frazil {
 
 enum class Collective : uint8_t {
@@ -52,3 +53,4 @@ inline bool ByRows(Collective kind) {
 inline bool HasEffect(OpId op) { return Info(op).klass == OpClass::kCollective; }
 
 }  // namespace frazil
+#pragma GCC visibility pop

@@ -17,9 +17,9 @@
 namespace frazil::distributed {
 namespace {
 
-// Bytes that travel with the header; of a chunk that is added while others are under way, and how
+// Bytes that travel with the header, which MPI sends at once; of a chunk that is added while others are under way, and how
 // many of these; of a message, which MPI counts in an int.
-constexpr int64_t kPacket = 8192, kChunk = 1 << 19, kMessage = 1 << 30;
+constexpr int64_t kPacket = 3840, kChunk = 1 << 19, kMessage = 1 << 30;
 constexpr int64_t kWindow = 4;
 
 constexpr const char* kNames[] = {"all_reduce", "reduce_scatter", "all_gather",
@@ -42,11 +42,16 @@ struct Header {
 
   std::string text() const {
     const auto k = static_cast<Collective>(kind);
-    std::string out = kNames[kind];
+    // Those that are not sums are made of the ranks' arrays (distributed/functions.cc).
+    const bool made = static_cast<Reduction>(reduction) > Reduction::kMean;
+    const bool all = made && k == Collective::kAllGather;
+    std::string out = all ? "all_reduce" : made ? "reduce_scatter" : kNames[kind];
     if (Sums(k) || reduction != 0) StrAppend(&out, "(", kReductionNames[reduction], ")");
     if (k == Collective::kBarrier) return out;
     StrAppend(&out, " of ", Name(static_cast<DType>(dtype)), "[");
-    for (int i = 0; i < std::min(rank, 8); ++i) StrAppend(&out, i ? "," : "", dims[i]);
+    const int first = all ? 1 : 0;
+    for (int i = first; i < std::min(rank, 8); ++i)
+      StrAppend(&out, i > first ? "," : "", dims[i]);
     StrAppend(&out, "]");
     if (k == Collective::kBroadcast || k == Collective::kReduce) StrAppend(&out, " with root ", peer);
     return out;
@@ -83,7 +88,7 @@ struct Bytes {
 // One collective among several ranks.
 class Running {
  public:
-  Running(const CollectiveCall& call, const Group& group, int64_t sequence, bool patient,
+  Running(const CollectiveCall& call, const Members& group, int64_t sequence, bool patient,
           const char* x, char* out)
       : call_(call),
         group_(group),
@@ -95,12 +100,11 @@ class Running {
         x_(x),
         out_(out),
         header_(HeaderOf(call, sequence, group.id)),
-        exchange_(StrCat(call.text(), ", call ", sequence, ","), patient) {}
+        exchange_(call, patient) {}
 
   Status Run() {
     FZ_RETURN_IF_ERROR(Begin());
     FZ_RETURN_IF_ERROR(Sums(call_.kind) ? Add() : Place());
-    if (Whole() || call_.kind != Collective::kAllReduce) return exchange_.WaitAll();
     return exchange_.WaitAll();
   }
 
@@ -284,7 +288,7 @@ class Running {
   }
 
   const CollectiveCall& call_;
-  const Group& group_;
+  const Members& group_;
   const int n_, me_, tag_;
   const int64_t item_, bytes_;
   const char* const x_;
@@ -363,7 +367,7 @@ class Line {
   };
 
   Status RunNext(const CollectiveCall& call, bool patient, const char* x, char* out) {
-    const Group& group = GroupNumbered(call.group);
+    const Members& group = GroupNumbered(call.group);
     if (group.me < 0)
       return ValueError("[distributed] rank ", Rank(), " is not in the group that it calls ",
                         call.text(), " of.");

@@ -1,9 +1,13 @@
 #include "distributed/functions.h"
 
 #include "core/functions/ops.h"
+#include "distributed/world.h"
 
-namespace frazil::distributed {
+namespace frazil::ops {
 namespace {
+
+using distributed::GroupNumbered;
+using distributed::Rank;
 
 StatusOr<Tensor> Checked(std::string_view name, const Tensor& x, int64_t group) {
   FZ_RETURN_IF_ERROR(x.status());
@@ -43,13 +47,13 @@ Tensor Folded(const Tensor& all, int64_t ranks, Reduction op) {
   const int64_t rows = all.dims()[0] / ranks;
   Tensor out;
   for (int64_t i = 0; i < ranks && (i == 0 || out.ok()); ++i) {
-    Attrs own = ops::WholeSlice(all.dims());
+    Attrs own = WholeSlice(all.dims());
     own[0] = i * rows, own[2] = rows;
-    const Tensor part = ops::slice(all, own);
+    const Tensor part = slice(all, own);
     out = i == 0                     ? part
-          : op == Reduction::kProd   ? ops::multiply(out, part)
-          : op == Reduction::kMin    ? ops::minimum(out, part)
-                                     : ops::maximum(out, part);
+          : op == Reduction::kProd   ? multiply(out, part)
+          : op == Reduction::kMin    ? minimum(out, part)
+                                     : maximum(out, part);
   }
   return out;
 }
@@ -62,22 +66,22 @@ Tensor all_reduce(const Tensor& x, Reduction op, int64_t group) {
   constexpr std::string_view kName = "all_reduce";
   if (op == Reduction::kSum) return Call(kName, Collective::kAllReduce, x, group);
   if (op == Reduction::kMean) {
-    return ops::divide(Call(kName, Collective::kAllReduce, x, group, op),
+    return divide(Call(kName, Collective::kAllReduce, x, group, op),
                        GroupNumbered(group).size());
   }
   if (!x.ok()) return x;
   absl::InlinedVector<int64_t, 8> dims(x.dims().begin(), x.dims().end());
   dims.insert(dims.begin(), 1);
-  const Tensor all = Call(kName, Collective::kAllGather, ops::reshape(x, dims), group, op);
+  const Tensor all = Call(kName, Collective::kAllGather, reshape(x, dims), group, op);
   if (!all.ok()) return all;
-  return ops::reshape(Folded(all, GroupNumbered(group).size(), op), x.dims());
+  return reshape(Folded(all, GroupNumbered(group).size(), op), x.dims());
 }
 
 Tensor reduce_scatter(const Tensor& x, Reduction op, int64_t group) {
   constexpr std::string_view kName = "reduce_scatter";
   if (op == Reduction::kSum) return Call(kName, Collective::kReduceScatter, x, group);
   if (op == Reduction::kMean) {
-    return ops::divide(Call(kName, Collective::kReduceScatter, x, group, op),
+    return divide(Call(kName, Collective::kReduceScatter, x, group, op),
                        GroupNumbered(group).size());
   }
   const Tensor all = Call(kName, Collective::kAllToAll, x, group, op);
@@ -87,7 +91,7 @@ Tensor reduce_scatter(const Tensor& x, Reduction op, int64_t group) {
 Tensor all_gather(const Tensor& x, int64_t group) {
   return Call("all_gather", Collective::kAllGather, x, group);
 }
-Tensor broadcast(const Tensor& x, int64_t from, int64_t group) {
+Tensor rank_broadcast(const Tensor& x, int64_t from, int64_t group) {
   return Call("broadcast", Collective::kBroadcast, x, group, Reduction::kSum, from);
 }
 Tensor all_to_all(const Tensor& x, int64_t group) {
@@ -101,10 +105,10 @@ Tensor recv(const Tensor& like, int64_t from, int64_t group) {
 }
 
 Status barrier(int64_t group) {
-  const Tensor nothing = ops::full({0}, Scalar::Int(0), DType::kF32, Device());
+  const Tensor nothing = full({0}, Scalar::Int(0), DType::kF32, Device());
   const Tensor y = Call("barrier", Collective::kBarrier, nothing, group);
   FZ_RETURN_IF_ERROR(y.status());
   return Read(*y.value(), Reading::kInside);
 }
 
-}  // namespace frazil::distributed
+}  // namespace frazil::ops

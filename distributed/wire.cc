@@ -46,9 +46,9 @@ StatusOr<size_t> Exchange::Receive(char* bytes, int64_t count, int from, int tag
   return messages_.size() - 1;
 }
 
-Status Exchange::Broken(int rank) const {
+Status Exchange::Broken() const {
   const std::string why = TheLiveness()->failure();
-  return RuntimeError("[distributed] ", why, "; ", what_, " cannot end.");
+  return RuntimeError("[distributed] ", why, "; ", call_.text(), " cannot end.");
 }
 
 Status Exchange::WaitFor(Message* message) {
@@ -58,7 +58,7 @@ Status Exchange::WaitFor(Message* message) {
   for (int asked = 0;; ++asked) {
     FZ_ASSIGN_OR_RETURN(message->done, TheMpi()->Test(&message->request));
     if (message->done) return absl::OkStatus();
-    if (liveness->failed()) return Broken(message->rank);
+    if (liveness->failed()) return Broken();
     if (asked < kAtOnce) continue;
     if (Abandoned()) {
       liveness->Fail("was interrupted");
@@ -68,9 +68,9 @@ Status Exchange::WaitFor(Message* message) {
       const auto now = std::chrono::steady_clock::now();
       if (left.time_since_epoch().count() == 0) left = now;
       if (now - left > kUnderWay) {
-        liveness->Fail(StrCat("waits in ", what_, " for rank ", message->rank,
+        liveness->Fail(StrCat("waits in ", call_.text(), " for rank ", message->rank,
                               ", whose program has ended without it"));
-        return Broken(message->rank);
+        return Broken();
       }
     }
     if (asked < yielding) {

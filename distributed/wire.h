@@ -12,14 +12,15 @@
 #include <memory>
 #include <string>
 
+#include "distributed/collectives.h"
 #include "distributed/world.h"
 
 namespace frazil::distributed {
 
 class Exchange {
  public:
-  // `what`: the call, for errors. `patient`: on a thread beside one that computes.
-  Exchange(std::string what, bool patient) : what_(std::move(what)), patient_(patient) {}
+  // `call`: for errors. `patient`: on a thread beside one that computes.
+  Exchange(const CollectiveCall& call, bool patient) : call_(call), patient_(patient) {}
   ~Exchange();
   Exchange(const Exchange&) = delete;
 
@@ -39,9 +40,9 @@ class Exchange {
   };
 
   Status WaitFor(Message* message);
-  Status Broken(int rank) const;
+  Status Broken() const;
 
-  const std::string what_;
+  const CollectiveCall& call_;
   const bool patient_;
   std::deque<Message> messages_;
   std::vector<std::unique_ptr<char[]>> buffers_;

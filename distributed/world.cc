@@ -23,7 +23,7 @@ struct World {
   Mpi mpi;
   std::unique_ptr<Liveness> liveness;
   int rank = 0, size = 1;
-  std::deque<Group> groups;  // places stay
+  std::deque<Members> groups;  // places stay
   absl::flat_hash_map<std::vector<int>, int64_t> numbers;
 };
 
@@ -93,7 +93,7 @@ StatusOr<std::string> ShareByMpi(Mpi* mpi, std::string text) {
 int64_t AddGroup(World* w, std::vector<int> ranks) {
   const auto [at, added] = w->numbers.try_emplace(ranks, static_cast<int64_t>(w->groups.size()));
   if (added) {
-    Group group;
+    Members group;
     const auto me = std::find(ranks.begin(), ranks.end(), w->rank);
     group.me = me == ranks.end() ? -1 : static_cast<int>(me - ranks.begin());
     group.id = 1469598103934665603u;  // FNV, the same in every process
@@ -150,7 +150,7 @@ int Rank() { return TheWorld().rank; }
 int Size() { return TheWorld().size; }
 std::string Library() { return TheWorld().mpi.version(); }
 
-const Group& GroupNumbered(int64_t number) {
+const Members& GroupNumbered(int64_t number) {
   World& w = TheWorld();
   const MutexLock lock(&w.mutex);
   AddAll(&w);

@@ -22,7 +22,7 @@ namespace frazil::distributed {
 
 // Some of the ranks, in the order in which they take part. Known by its content: ranks that name
 // the same ones mean the same group.
-struct Group {
+struct Members {
   std::vector<int> ranks;
   uint64_t id = 0;
   int me = -1;  // this rank's place, or -1
@@ -41,7 +41,7 @@ int Size();
 std::string Library();  // whose MPI; empty in a world of 1
 
 // Of all ranks: what is numbered 0. Others have the numbers that this process met them in.
-const Group& GroupNumbered(int64_t number);
+const Members& GroupNumbered(int64_t number);
 StatusOr<int64_t> NumberOf(absl::Span<const int64_t> ranks);
 
 // Tells the others that this rank ends because of an error; their collectives fail with it.

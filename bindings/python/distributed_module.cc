@@ -2,8 +2,10 @@
 // Called by frazil/distributed.
 #include "bindings/python/convert.h"
 #include "bindings/python/functions.h"
+#include "bindings/python/movement.h"
 #include "core/threads/long_work.h"
 #include "distributed/functions.h"
+#include "distributed/world.h"
 
 namespace frazil::python {
 namespace {
@@ -103,7 +105,7 @@ FZ_FAST(Barrier) {
   FZ_ARGS(1, "barrier(group, /)");
   int64_t group;
   if (!ToInt(a[0], "barrier", "group", &group)) return nullptr;
-  if (const Status s = d::barrier(group); !s.ok()) return Raise(s);
+  if (const Status s = ops::barrier(group); !s.ok()) return Raise(s);
   Py_RETURN_NONE;
 }
 
@@ -130,16 +132,16 @@ std::vector<FunctionRow> DistributedFunctions() {
       {"abandon(why, /)", "Tells the others that this rank ends by an error.", Abandon},
       {"finalize()", "Ends MPI.", Finalize},
       {"all_reduce(x, op, group, /)", "Of all ranks, on all.",
-       Reducing<"all_reduce", d::all_reduce>},
+       Reducing<"all_reduce", ops::all_reduce>},
       {"reduce_scatter(x, op, group, /)", "The rank's part of all_reduce along axis 0.",
-       Reducing<"reduce_scatter", d::reduce_scatter>},
+       Reducing<"reduce_scatter", ops::reduce_scatter>},
       {"all_gather(x, group, /)", "All ranks' arrays along axis 0.",
-       Moving<"all_gather", d::all_gather>},
+       Moving<"all_gather", ops::all_gather>},
       {"all_to_all(x, group, /)", "A part along axis 0 to each rank, and from each.",
-       Moving<"all_to_all", d::all_to_all>},
-      {"broadcast(x, peer, group, /)", "The peer's array.", WithPeer<"broadcast", d::broadcast>},
-      {"send(x, peer, group, /)", "x to the peer.", WithPeer<"send", d::send>},
-      {"recv(x, peer, group, /)", "What the peer sent, shaped like x.", WithPeer<"recv", d::recv>},
+       Moving<"all_to_all", ops::all_to_all>},
+      {"broadcast(x, peer, group, /)", "The peer's array.", WithPeer<"broadcast", ops::rank_broadcast>},
+      {"send(x, peer, group, /)", "x to the peer.", WithPeer<"send", ops::send>},
+      {"recv(x, peer, group, /)", "What the peer sent, shaped like x.", WithPeer<"recv", ops::recv>},
       {"swap_history(first, second, /)", "Swaps the history of tensors, two lists.", SwapHistory},
       {"barrier(group, /)", "Waits for all ranks.", Barrier},
   };

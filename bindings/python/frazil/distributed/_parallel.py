@@ -74,9 +74,7 @@ def reduce_gradients(parameters: Iterable[Tensor], *, group: Group | None = None
             own[i].grad = mean
 
 
-def data_parallel(
-    step: Callable[..., Any], *, group: Group | None = None
-) -> Callable[..., Any]:
+def data_parallel(step: Callable[..., Any], *, group: Group | None = None) -> Callable[..., Any]:
     """A function of parameters and data that gives (loss, gradients), over all ranks' data.
 
     `step` is what value_and_grad returns, or any function that returns a pair of nests: the result
@@ -145,9 +143,7 @@ class DataParallel(nn.Module):
     ) -> None:
         super().__init__()
         if not isinstance(module, nn.Module):
-            raise TypeError(
-                f"[DataParallel] module must be a Module, got {type(module).__name__}."
-            )
+            raise TypeError(f"[DataParallel] module must be a Module, got {type(module).__name__}.")
         self.module = module
         self._group, self._bytes, self._sync = group, bucket_bytes, True
         for t in [*module.parameters(), *module.buffers()]:
