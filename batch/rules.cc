@@ -209,8 +209,8 @@ Tensor WholeOf(OpId op, Operands in, AttrSpan attrs, int rank, int64_t size) {
       return OneByOne(op, in, attrs, size);
     case OpClass::kSparse:
       return SparseProduct(op, in, attrs, size);
-    case OpClass::kPositions:  // how many there are was read before
-    case OpClass::kIota:       // has no operand
+    case OpClass::kPositions:       // how many there are was read before
+    case OpClass::kIota:            // has no operand
     case OpClass::kCollectiveWait:  // stands in plans only
       break;
   }

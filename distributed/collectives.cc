@@ -50,10 +50,10 @@ struct Header {
     if (k == Collective::kBarrier) return out;
     StrAppend(&out, " of ", Name(static_cast<DType>(dtype)), "[");
     const int first = all ? 1 : 0;
-    for (int i = first; i < std::min(rank, 8); ++i)
-      StrAppend(&out, i > first ? "," : "", dims[i]);
+    for (int i = first; i < std::min(rank, 8); ++i) StrAppend(&out, i > first ? "," : "", dims[i]);
     StrAppend(&out, "]");
-    if (k == Collective::kBroadcast || k == Collective::kReduce) StrAppend(&out, " with root ", peer);
+    if (k == Collective::kBroadcast || k == Collective::kReduce)
+      StrAppend(&out, " with root ", peer);
     return out;
   }
   bool Agrees(const Header& other) const {
@@ -152,9 +152,8 @@ class Running {
     for (int p = 0; p < n_; ++p) {
       if (!Takes(p)) continue;
       heads_[static_cast<size_t>(p)] = exchange_.Buffer(most);
-      FZ_ASSIGN_OR_RETURN(
-          numbers[static_cast<size_t>(p)],
-          exchange_.Receive(heads_[static_cast<size_t>(p)], most, RankOf(p), tag_));
+      FZ_ASSIGN_OR_RETURN(numbers[static_cast<size_t>(p)],
+                          exchange_.Receive(heads_[static_cast<size_t>(p)], most, RankOf(p), tag_));
     }
     for (int i = 1; i <= n_; ++i) {
       const int p = (me_ + i) % n_;  // not all at the same one first
@@ -164,8 +163,7 @@ class Running {
       char* const packet = exchange_.Buffer(int64_t{sizeof(Header)} + packed);
       std::memcpy(packet, &header_, sizeof(Header));
       if (packed) std::memcpy(packet + sizeof(Header), x_ + part.begin, size_t(packed));
-      FZ_RETURN_IF_ERROR(
-          exchange_.Send(packet, int64_t{sizeof(Header)} + packed, RankOf(p), tag_));
+      FZ_RETURN_IF_ERROR(exchange_.Send(packet, int64_t{sizeof(Header)} + packed, RankOf(p), tag_));
       if (!packed) {
         FZ_RETURN_IF_ERROR(InPieces(part.size, [&](int64_t at, int64_t size) {
           return exchange_.Send(x_ + part.begin + at, size, RankOf(p), tag_);
@@ -266,8 +264,7 @@ class Running {
     };
     for (int p = 0; p < n_ && !packed; ++p)
       if (p != me_) room[size_t(p)] = exchange_.Buffer(std::min(kWindow, chunks) * kChunk);
-    for (int64_t chunk = 0; chunk < kWindow && !packed; ++chunk)
-      FZ_RETURN_IF_ERROR(receive(chunk));
+    for (int64_t chunk = 0; chunk < kWindow && !packed; ++chunk) FZ_RETURN_IF_ERROR(receive(chunk));
     for (int64_t chunk = 0; chunk < chunks; ++chunk) {
       const int64_t at = chunk * kChunk, size = std::min(kChunk, part.size - at);
       const char* sum = nullptr;
@@ -372,6 +369,10 @@ class Line {
       return ValueError("[distributed] rank ", Rank(), " is not in the group that it calls ",
                         call.text(), " of.");
     if (group.size() == 1) return RunAlone(call, x, out);
+    if (Forked()) {
+      return RuntimeError("[distributed] ", call.text(), " in a process that was forked from rank ",
+                          Rank(), ": it is no rank itself.");
+    }
     if (TheLiveness()->failed()) {
       return RuntimeError("[distributed] ", TheLiveness()->failure(), "; ", call.text(),
                           " cannot begin.");

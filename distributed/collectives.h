@@ -24,9 +24,9 @@ struct CollectiveCall {
   Collective kind = Collective::kBarrier;
   Reduction reduction = Reduction::kSum;
   DType dtype = DType::kF32;
-  LayoutRef shape;     // of x
-  int64_t group = 0;   // number (distributed/world.h)
-  int peer = 0;        // place in the group
+  LayoutRef shape;    // of x
+  int64_t group = 0;  // number (distributed/world.h)
+  int peer = 0;       // place in the group
 
   static CollectiveCall Of(AttrSpan attrs, DType dtype, const Layout* shape);
   std::string text() const;  // "all_reduce(sum) of float32[3]"

@@ -50,10 +50,10 @@ Tensor Folded(const Tensor& all, int64_t ranks, Reduction op) {
     Attrs own = WholeSlice(all.dims());
     own[0] = i * rows, own[2] = rows;
     const Tensor part = slice(all, own);
-    out = i == 0                     ? part
-          : op == Reduction::kProd   ? multiply(out, part)
-          : op == Reduction::kMin    ? minimum(out, part)
-                                     : maximum(out, part);
+    out = i == 0                   ? part
+          : op == Reduction::kProd ? multiply(out, part)
+          : op == Reduction::kMin  ? minimum(out, part)
+                                   : maximum(out, part);
   }
   return out;
 }
@@ -66,8 +66,7 @@ Tensor all_reduce(const Tensor& x, Reduction op, int64_t group) {
   constexpr std::string_view kName = "all_reduce";
   if (op == Reduction::kSum) return Call(kName, Collective::kAllReduce, x, group);
   if (op == Reduction::kMean) {
-    return divide(Call(kName, Collective::kAllReduce, x, group, op),
-                       GroupNumbered(group).size());
+    return divide(Call(kName, Collective::kAllReduce, x, group, op), GroupNumbered(group).size());
   }
   if (!x.ok()) return x;
   absl::InlinedVector<int64_t, 8> dims(x.dims().begin(), x.dims().end());
@@ -82,7 +81,7 @@ Tensor reduce_scatter(const Tensor& x, Reduction op, int64_t group) {
   if (op == Reduction::kSum) return Call(kName, Collective::kReduceScatter, x, group);
   if (op == Reduction::kMean) {
     return divide(Call(kName, Collective::kReduceScatter, x, group, op),
-                       GroupNumbered(group).size());
+                  GroupNumbered(group).size());
   }
   const Tensor all = Call(kName, Collective::kAllToAll, x, group, op);
   return all.ok() ? Folded(all, GroupNumbered(group).size(), op) : all;

@@ -41,8 +41,8 @@ std::string Host() {
 }
 
 Status System(const char* what) {
-  return RuntimeError("[distributed] ", what, " of the channel between ranks failed: ",
-                      std::strerror(errno), ".");
+  return RuntimeError("[distributed] ", what,
+                      " of the channel between ranks failed: ", std::strerror(errno), ".");
 }
 
 void Configure(int socket) {

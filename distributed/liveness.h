@@ -74,7 +74,7 @@ class Liveness {
   std::vector<std::atomic<bool>> left_;
   std::atomic<bool> failed_{false}, leaving_{false}, stop_{false};
   mutable Mutex mutex_;
-  std::string failure_;           // guarded by mutex_
+  std::string failure_;            // guarded by mutex_
   std::vector<std::string> said_;  // by this rank, to be sent: guarded by mutex_
   std::atomic<int> unsent_{0};
   std::thread thread_;

@@ -45,8 +45,7 @@ Status Mpi::Load() {
   }
   std::string missing;
   const auto find = [&](auto* function, const char* name) {
-    *function =
-        reinterpret_cast<std::remove_pointer_t<decltype(function)>>(dlsym(library_, name));
+    *function = reinterpret_cast<std::remove_pointer_t<decltype(function)>>(dlsym(library_, name));
     if (!*function) StrAppend(&missing, missing.empty() ? "" : ", ", name);
   };
 #define FZ_MPI(name, ...) find(&mpi_.name, "MPI_" #name);
@@ -105,13 +104,13 @@ Status Mpi::Open() {
 }
 
 Status Mpi::Send(const void* bytes, int64_t count, int to, int tag, Request* request) {
-  return Check("MPI_Isend", mpi_.Isend(bytes, static_cast<int>(count), byte_, to, tag, communicator_,
-                                  &request->word));
+  return Check("MPI_Isend", mpi_.Isend(bytes, static_cast<int>(count), byte_, to, tag,
+                                       communicator_, &request->word));
 }
 
 Status Mpi::Receive(void* bytes, int64_t count, int from, int tag, Request* request) {
-  return Check("MPI_Irecv", mpi_.Irecv(bytes, static_cast<int>(count), byte_, from, tag, communicator_,
-                                  &request->word));
+  return Check("MPI_Irecv", mpi_.Irecv(bytes, static_cast<int>(count), byte_, from, tag,
+                                       communicator_, &request->word));
 }
 
 StatusOr<bool> Mpi::Test(Request* request) {

@@ -25,8 +25,8 @@ void KeepForEver(std::vector<std::unique_ptr<char[]>> buffers) {
 }  // namespace
 
 Exchange::~Exchange() {
-  const bool open = std::any_of(messages_.begin(), messages_.end(),
-                                [](const Message& m) { return !m.done; });
+  const bool open =
+      std::any_of(messages_.begin(), messages_.end(), [](const Message& m) { return !m.done; });
   if (open) KeepForEver(std::move(buffers_));
 }
 

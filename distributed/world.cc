@@ -126,16 +126,16 @@ Status Init(const InitOptions& options) {
   if (launched.size > 1) {
     FZ_RETURN_IF_ERROR(w.mpi.Open());
     if (w.mpi.size() != launched.size) {
-      return RuntimeError("[distributed] ", launched.by, " started ", launched.size,
-                          " processes, ", w.mpi.version(), " knows of ", w.mpi.size(),
+      return RuntimeError("[distributed] ", launched.by, " started ", launched.size, " processes, ",
+                          w.mpi.version(), " knows of ", w.mpi.size(),
                           ": they are of different MPIs; FRAZIL_MPI_LIBRARY names the launcher's.");
     }
     w.rank = w.mpi.rank();
     w.size = w.mpi.size();
-    FZ_ASSIGN_OR_RETURN(
-        w.liveness, Liveness::Start(w.rank, w.size, options.timeout, [&](std::string text) {
-          return ShareByMpi(&w.mpi, std::move(text));
-        }));
+    FZ_ASSIGN_OR_RETURN(w.liveness,
+                        Liveness::Start(w.rank, w.size, options.timeout, [&](std::string text) {
+                          return ShareByMpi(&w.mpi, std::move(text));
+                        }));
     w.groups.clear();
     w.numbers.clear();
   }
@@ -172,6 +172,11 @@ StatusOr<int64_t> NumberOf(absl::Span<const int64_t> ranks) {
   }
   if (own.empty()) return ValueError("[distributed] group must have a rank, got none.");
   return AddGroup(&w, std::move(own));
+}
+
+bool Forked() {
+  World& w = TheWorld();
+  return w.liveness && w.process != getpid();
 }
 
 void Abandon(const std::string& why) {

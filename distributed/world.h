@@ -44,6 +44,9 @@ std::string Library();  // whose MPI; empty in a world of 1
 const Members& GroupNumbered(int64_t number);
 StatusOr<int64_t> NumberOf(absl::Span<const int64_t> ranks);
 
+// Whether this process was forked from a rank: it is none itself.
+bool Forked();
+
 // Tells the others that this rank ends because of an error; their collectives fail with it.
 void Abandon(const std::string& why);
 // Ends MPI. A failed world leaves without it, since nobody would come.

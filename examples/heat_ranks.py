@@ -4,8 +4,8 @@
     ./dev python examples/heat_ranks.py
 
 Explicit steps of the five-point stencil; the plate's edges are held at 0. A part needs one row of
-either neighbour in each step, which `halo` fetches. However many processes compute it, the plate has
-the bits that one process computes.
+either neighbour in each step, which `halo` fetches. However many processes compute it, the plate
+has the bits that one process computes.
 """
 
 import time

@@ -139,9 +139,11 @@ std::vector<FunctionRow> DistributedFunctions() {
        Moving<"all_gather", ops::all_gather>},
       {"all_to_all(x, group, /)", "A part along axis 0 to each rank, and from each.",
        Moving<"all_to_all", ops::all_to_all>},
-      {"broadcast(x, peer, group, /)", "The peer's array.", WithPeer<"broadcast", ops::rank_broadcast>},
+      {"broadcast(x, peer, group, /)", "The peer's array.",
+       WithPeer<"broadcast", ops::rank_broadcast>},
       {"send(x, peer, group, /)", "x to the peer.", WithPeer<"send", ops::send>},
-      {"recv(x, peer, group, /)", "What the peer sent, shaped like x.", WithPeer<"recv", ops::recv>},
+      {"recv(x, peer, group, /)", "What the peer sent, shaped like x.",
+       WithPeer<"recv", ops::recv>},
       {"swap_history(first, second, /)", "Swaps the history of tensors, two lists.", SwapHistory},
       {"barrier(group, /)", "Waits for all ranks.", Barrier},
   };

@@ -40,9 +40,7 @@ class CollectiveCall final : public LibraryCall {
     return distributed::Run(call_, x, result);
   }
   int64_t work() const override { return work_; }
-  std::string text() const override {
-    return StrCat(started_ ? "start " : "", call_.text());
-  }
+  std::string text() const override { return StrCat(started_ ? "start " : "", call_.text()); }
 
  private:
   const LayoutRef x_;

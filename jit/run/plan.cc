@@ -112,10 +112,9 @@ Plan::Plan(Schedule schedule, Graph graph, Grouping grouping, const BuildOptions
       graph_(std::move(graph)),
       grouping_(std::move(grouping)),
       options_(options),
-      starts_(absl::c_any_of(graph_.nodes,
-                             [](const Node& node) {
-                               return !node.input && node.op == OpId::k_collective_wait;
-                             })),
+      starts_(absl::c_any_of(
+          graph_.nodes,
+          [](const Node& node) { return !node.input && node.op == OpId::k_collective_wait; })),
       waits_(absl::c_any_of(graph_.nodes,
                             [](const Node& node) { return !CpuAddresses(node.device); })),
       bytes_(CountBytes()) {}

@@ -123,7 +123,7 @@ class Scheduler {
   const Graph& graph_;
   Graph out_;
   std::vector<int32_t> moved_, waited_;  // of each node: where it is now, and its wait
-  std::vector<bool> read_;  // by more than what only runs behind it
+  std::vector<bool> read_;               // by more than what only runs behind it
   std::vector<int32_t> collectives_;
   size_t next_ = 0;
 };

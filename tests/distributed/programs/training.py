@@ -85,6 +85,19 @@ for name, optimizer_of in {
             out[f"{name} {mode} {size}"] = differing(together(optimizer_of, wrap, size), want)
 
 
+# A part of the optimizer's state on each rank.
+def sharded(parameters):
+    return d.ZeroRedundancyOptimizer(parameters, optim.Adam)
+
+
+for mode, wrap in {"eager": lambda f: f, "traced": fz.trace}.items():
+    out[f"sharded {mode}"] = differing(together(sharded, wrap, 4 << 20), want)
+means = d.average({"loss": fz.asarray([float(ME), 1.0])}, weight=ME + 1)
+total = sum(r + 1 for r in range(N))
+want = [sum(r * (r + 1) for r in range(N)) / total, 1.0]
+out["average"] = 0 if np.allclose(means["loss"].tolist(), want) else 1
+
+
 # In functions.
 @d.data_parallel
 @fz.value_and_grad

@@ -1,8 +1,8 @@
-"""Programs of several processes, over MPI: collectives that are ops, and training on parts of the data.
+"""Programs of several processes, over MPI: collectives that are ops, training on parts of data.
 
 Here: `init`, `rank`, `size`, `Group`, `group`; `all_reduce`, `reduce_scatter`, `all_gather`,
 `broadcast`, `all_to_all`, `send`, `recv`, `barrier`; `DataParallel`, `data_parallel`,
-`reduce_gradients`, `DistributedSampler`, `halo`.
+`reduce_gradients`, `average`, `ZeroRedundancyOptimizer`, `DistributedSampler`, `halo`.
 
 A program is started by `mpirun -n 4 python train.py` or by Slurm and is the same in each process;
 one that nobody started so is a world of one process, in which all of this works, too.
@@ -24,6 +24,7 @@ from frazil.distributed._collectives import reduce_scatter as reduce_scatter
 from frazil.distributed._collectives import send as send
 from frazil.distributed._halo import halo as halo
 from frazil.distributed._parallel import DataParallel as DataParallel
+from frazil.distributed._parallel import average as average
 from frazil.distributed._parallel import data_parallel as data_parallel
 from frazil.distributed._parallel import reduce_gradients as reduce_gradients
 from frazil.distributed._sampler import DistributedSampler as DistributedSampler
@@ -32,9 +33,10 @@ from frazil.distributed._world import group as group
 from frazil.distributed._world import init as init
 from frazil.distributed._world import rank as rank
 from frazil.distributed._world import size as size
+from frazil.distributed._zero import ZeroRedundancyOptimizer as ZeroRedundancyOptimizer
 
 __all__ = [
-    "DataParallel", "DistributedSampler", "Group", "all_gather", "all_reduce", "all_to_all",
-    "barrier", "broadcast", "data_parallel", "group", "halo", "init", "rank", "recv",
-    "reduce_gradients", "reduce_scatter", "send", "size",
+    "DataParallel", "DistributedSampler", "Group", "ZeroRedundancyOptimizer", "all_gather",
+    "all_reduce", "all_to_all", "average", "barrier", "broadcast", "data_parallel", "group",
+    "halo", "init", "rank", "recv", "reduce_gradients", "reduce_scatter", "send", "size",
 ]  # fmt: skip

@@ -65,7 +65,8 @@ def halo(
         raise ValueError(f"[halo] axis {axis} is out of range for {x.ndim} axes.")
     if not 1 <= width <= x.shape[axis]:
         raise ValueError(
-            f"[halo] width must be from 1 to the extent {x.shape[axis]} of axis {axis}, got {width}."
+            f"[halo] width must be from 1 to the extent {x.shape[axis]} of axis {axis}, got "
+            f"{width}."
         )
     periodic = _flag("[halo] periodic", periodic)
     n, me = _size(group), _rank(group)

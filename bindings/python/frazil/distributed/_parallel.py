@@ -1,8 +1,8 @@
 """Training on parts of the data: DataParallel, data_parallel, reduce_gradients.
 
-Gradients travel in buckets: an op that returns the parameters as they are, whose gradient is the sum
-over the ranks. Its rule is asked as soon as the gradients of its bucket are there, while the
-backward pass goes on to the layers before.
+Gradients travel in buckets: an op that returns the parameters as they are, whose gradient is the
+mean over the ranks. A plan begins the collective of a bucket as soon as its gradients are there,
+while the backward pass goes on to the layers before.
 """
 
 from __future__ import annotations
@@ -74,6 +74,42 @@ def reduce_gradients(parameters: Iterable[Tensor], *, group: Group | None = None
             own[i].grad = mean
 
 
+def average(values: Any, weight: float = 1.0, *, group: Group | None = None) -> Any:
+    """The mean of metrics over the ranks, by how much each has seen.
+
+    Parameters
+    ----------
+    values
+        A nest of float tensors or numbers, such as {"loss": loss, "accuracy": accuracy}.
+    weight
+        Of this rank's values: the examples that they are the mean of, where batches are uneven.
+    group
+        All ranks by default.
+
+    Returns
+    -------
+    A nest like values, of tensors: sum of weight * value over sum of weight, by one collective for
+    each dtype.
+
+    >>> import frazil as fz
+    >>> average({"loss": 0.5}, weight=10)
+    {'loss': fz.Tensor(0.5)}
+    """
+    leaves, structure = _fz.tree.flatten(values)
+    weighted = [_fz.asarray(leaf) * weight for leaf in leaves]
+    out = list(weighted)
+    for bucket in _buckets(weighted, _BUCKET):
+        kind = weighted[bucket[0]].dtype
+        own = [weighted[i].reshape(-1) for i in bucket]
+        total = all_reduce(_fz.concat([*own, _fz.full((1,), weight, dtype=kind)]), group=group)
+        at = 0
+        for i in bucket:
+            count = weighted[i].size
+            out[i] = total[at : at + count].reshape(weighted[i].shape) / total[-1]
+            at += count
+    return structure.unflatten(out)
+
+
 def data_parallel(step: Callable[..., Any], *, group: Group | None = None) -> Callable[..., Any]:
     """A function of parameters and data that gives (loss, gradients), over all ranks' data.
 
@@ -93,10 +129,12 @@ def data_parallel(step: Callable[..., Any], *, group: Group | None = None) -> Ca
     @functools.wraps(step)
     def call(*args: Any, **kwargs: Any) -> Any:
         leaves, structure = _fz.tree.flatten(step(*args, **kwargs))
+        kinds = ("real floating", "complex floating")
         moving = [
-            i for i, leaf in enumerate(leaves)
-            if isinstance(leaf, _fz.Tensor) and _fz.isdtype(leaf.dtype, ("real floating", "complex floating"))
-        ]  # fmt: skip
+            i
+            for i, leaf in enumerate(leaves)
+            if isinstance(leaf, _fz.Tensor) and _fz.isdtype(leaf.dtype, kinds)
+        ]
         moving.reverse()
         tensors = [leaves[i] for i in moving]
         for bucket in _buckets(tensors, _BUCKET):
