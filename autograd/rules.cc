@@ -6,6 +6,7 @@
 #include "autograd/linear_rules.h"
 #include "autograd/tape.h"
 #include "core/check.h"
+#include "core/collective.h"
 #include "core/functions/attention.h"
 #include "core/functions/composites.h"
 #include "core/functions/ops.h"
@@ -290,6 +291,38 @@ Attrs OtherSign(const TapeNode& node, int64_t extent) {
 
 int FourierAxis(const TapeNode& node) {
   return std::countr_zero(static_cast<uint64_t>(node.attr(kFourierAxes)));
+}
+
+// Sums and copies are each other's adjoints.
+Tensor grad_collective(const Tensor& g, const TapeNode& node) {
+  const auto zeros = [&] {
+    return ops::full(node.input_dims(0), Scalar::Int(0), node.input_dtype(0), g.device());
+  };
+  const auto call = [&](Collective kind, const Tensor& x) {
+    Attrs attrs(node.attrs.begin(), node.attrs.end());
+    attrs[kCollectiveKind] = static_cast<int64_t>(kind);
+    return Apply(OpId::k_collective, {&x}, attrs);
+  };
+  switch (KindOfCollective(node.attrs)) {
+    case Collective::kReduceScatter:
+      return call(Collective::kAllGather, g);
+    case Collective::kAllGather:
+      return call(Collective::kReduceScatter, g);
+    case Collective::kBroadcast:
+      return call(Collective::kReduce, g);
+    case Collective::kReduce:
+      return call(Collective::kBroadcast, g);
+    case Collective::kSend:
+      return call(Collective::kRecv, zeros());
+    case Collective::kRecv: {
+      const Tensor sent = call(Collective::kSend, g);
+      return sent.ok() ? zeros() : sent;
+    }
+    case Collective::kBarrier:
+      return zeros();
+    default:
+      return call(KindOfCollective(node.attrs), g);
+  }
 }
 
 Tensor grad_fft_c2c(const Tensor& g, const TapeNode& node) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/check.h"
+#include "core/collective.h"
 #include "core/functions/ops.h"
 #include "core/layout.h"
 
@@ -156,6 +157,15 @@ Tensor MoveAxis(const Tensor& x, int from, int to) {
   return ops::permute_dims(x, order);
 }
 
+// All examples travel at once; rows that belong to ranks stay along axis 0.
+Tensor WholeCollective(const Tensor& x, AttrSpan attrs, int64_t size) {
+  const Collective kind = KindOfCollective(attrs);
+  const auto call = [&](const Tensor& t) { return Again(OpId::k_collective, {t}, attrs); };
+  if (ByRows(kind)) return MoveAxis(call(MoveAxis(x, 0, 1)), 1, 0);
+  const Tensor y = call(x);
+  return kind == Collective::kSend ? ops::reshape(y, {size, 0}) : y;
+}
+
 Tensor WholeOf(OpId op, Operands in, AttrSpan attrs, int rank, int64_t size) {
   DimVec shifted = ToVec(attrs);
   switch (Info(op).klass) {
@@ -176,6 +186,8 @@ Tensor WholeOf(OpId op, Operands in, AttrSpan attrs, int rank, int64_t size) {
     case OpClass::kScan:
       ++shifted[0];
       return Spreading(op, in, shifted, size);
+    case OpClass::kCollective:
+      return WholeCollective(in[0].t, attrs, size);
     case OpClass::kFourier:
       shifted[kFourierAxes] = Shifted(attrs[kFourierAxes]);
       return Again(op, {in[0].t}, shifted);
@@ -197,8 +209,9 @@ Tensor WholeOf(OpId op, Operands in, AttrSpan attrs, int rank, int64_t size) {
       return OneByOne(op, in, attrs, size);
     case OpClass::kSparse:
       return SparseProduct(op, in, attrs, size);
-    case OpClass::kPositions:  // how many there are was read before
-    case OpClass::kIota:       // has no operand
+    case OpClass::kPositions:       // how many there are was read before
+    case OpClass::kIota:            // has no operand
+    case OpClass::kCollectiveWait:  // stands in plans only
       break;
   }
   return RuntimeError("[vmap] ", Info(op).name, " of a batched tensor has no extent of its own.");

@@ -7,6 +7,7 @@
 
 #include "core/backend.h"
 #include "core/check.h"
+#include "core/collective.h"
 #include "core/elements.h"
 #include "core/matrix_parts.h"
 #include "core/threads/parallel.h"
@@ -503,6 +504,23 @@ StatusOr<const Layout*> InferSparse(OpId op, const OpInfo& info, Operands in, At
   return Dense({shape[transposed ? 1 : 0], b->extents[1]});
 }
 
+StatusOr<const Layout*> InferCollective(const OpInfo& info, const Operand& x, AttrSpan attrs) {
+  const Collective kind = KindOfCollective(attrs);
+  if (kind == Collective::kSend || kind == Collective::kBarrier) return Dense({0});
+  if (!ByRows(kind)) return x.layout->shape;
+  const int64_t ranks = attrs[kCollectiveRanks];
+  if (x.layout->rank == 0)
+    return ValueError(Tag(info), " needs an axis 0 of which ranks have parts, got ", Describe(x),
+                      ".");
+  absl::InlinedVector<int64_t, 8> dims(x.layout->dims().begin(), x.layout->dims().end());
+  if (kind != Collective::kAllGather && dims[0] % ranks != 0)
+    return ValueError(Tag(info), " axis 0 must be a multiple of ", ranks, " ranks, got ",
+                      Describe(x), ".");
+  if (kind == Collective::kAllGather) dims[0] *= ranks;
+  if (kind == Collective::kReduceScatter) dims[0] /= ranks;
+  return Dense(dims);
+}
+
 StatusOr<const Layout*> InferShape(OpId op, const OpInfo& info, Operands in, AttrSpan attrs) {
   switch (info.klass) {
     case OpClass::kElementwise:
@@ -541,6 +559,10 @@ StatusOr<const Layout*> InferShape(OpId op, const OpInfo& info, Operands in, Att
       return InferConv(info, in, attrs);
     case OpClass::kLapack:
       return InferLapack(op, info, in, attrs);
+    case OpClass::kCollective:
+      return InferCollective(info, in[0], attrs);
+    case OpClass::kCollectiveWait:
+      return in[0].layout->shape;
     case OpClass::kIota:
       return Dense({&attrs[1], 1});
     case OpClass::kRandomBits:
@@ -579,6 +601,7 @@ DType ResultDType(const OpInfo& info, Operands in, AttrSpan attrs) {
 
 StatusOr<Inferred> Infer(OpId op, Operands inputs, AttrSpan attrs) {
   const OpInfo& info = Info(op);
+  if (info.klass == OpClass::kCollective) inputs = inputs.first(1);  // others say when it runs
   FZ_RETURN_IF_ERROR(CheckTypes(info, inputs));
   if (info.klass == OpClass::kView) return InferView(op, info, inputs[0], attrs);
   Inferred out;

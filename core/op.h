@@ -125,7 +125,8 @@ bool Accepts(TypeSet set, DType dtype);
 constexpr bool TakesComplex(const OpInfo& info) {
   return info.klass == OpClass::kView || info.klass == OpClass::kConcat ||
          info.klass == OpClass::kTransfer || info.klass == OpClass::kLapack ||
-         info.klass == OpClass::kFourier || info.klass == OpClass::kSparse;
+         info.klass == OpClass::kFourier || info.klass == OpClass::kSparse ||
+         info.klass == OpClass::kCollective || info.klass == OpClass::kCollectiveWait;
 }
 // Nothing for a name that is none.
 std::optional<OpId> OpNamed(std::string_view name);

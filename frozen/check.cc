@@ -123,6 +123,10 @@ Status CheckCall(const OpCall& call) {
     case OpClass::kFourier:
       good = IsFourier(call);
       break;
+    case OpClass::kCollective:  // ranks and groups are the process's own
+    case OpClass::kCollectiveWait:
+      good = false;
+      break;
     case OpClass::kAttention:
     case OpClass::kAttentionGrad:
       good = Fits(call, 1) && IsFlag(call.attrs[0]);

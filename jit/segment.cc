@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "core/check.h"
+#include "core/collective.h"
 #include "core/cost.h"
 #include "jit/graph/while_loop.h"
 #include "jit/plan/compile.h"
@@ -142,8 +143,13 @@ class GraphBuilder {
       const int32_t line = origin >= 0 ? origin : static_cast<int32_t>(graph_->origins.size());
       if (origin < 0) graph_->origins.push_back(call->origin);
       if (!call->composite) {
+        // What other processes see runs in the order of the program, and each call of it: none is
+        // like another, for each is told which one it runs behind.
+        const bool effect = HasEffect(call->primitive());
+        if (effect && last_effect_ >= 0) operands.push_back(last_effect_);
         FZ_ASSIGN_OR_RETURN(const int32_t node,
                             graph_->AddOp(call->primitive(), operands, call->attrs, line));
+        if (effect) last_effect_ = node;
         results.push_back(node);
         continue;
       }
@@ -172,6 +178,7 @@ class GraphBuilder {
   std::vector<ValueRef>* constants_;
   Ids inputs_of_constants_;
   size_t next_constant_ = 0;
+  int32_t last_effect_ = -1;
   absl::flat_hash_map<std::tuple<DType, const Layout*, uint64_t>, int32_t> numbers_;
 };
 

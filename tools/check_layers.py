@@ -10,7 +10,10 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-LAYERS = ["core", "kernels", "npu", "autograd", "batch", "tracer", "jit", "frozen", "bindings"]
+LAYERS = [
+    "core", "kernels", "distributed", "npu", "autograd", "batch", "tracer", "jit", "frozen",
+    "bindings",
+]  # fmt: skip
 ROOMS = {
     "jit": ["kir", "graph", "lower", "cuda", "emit", "cache", "library", "run", "plan", "eager"],
 }

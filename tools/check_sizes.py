@@ -10,13 +10,14 @@ from pathlib import Path
 FOLDERS = {
     "core": 20300,
     "kernels": 10900,
+    "distributed": 1400,
     "npu": 9100,
-    "autograd": 2500,
+    "autograd": 2540,
     "batch": 1560,
     "tracer": 8400,
-    "jit": 36300,
+    "jit": 36800,
     "frozen": 2200,
-    "bindings": 54900,
+    "bindings": 56200,
 }
 FILE = 800  # lines of a file of these folders
 FUNCTION = 125  # lines of a function there

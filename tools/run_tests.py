@@ -72,6 +72,7 @@ SUITES = {
         interpreters="nightly",
         targets=(*FAKES, "tests/cuda/cuda_corpus", "tests/cuda/cuda_texts"),
     ),
+    "distributed": Suite(python=True, sanitized=False),
     "goldens": Suite(cpp=True),
     "hazards": Suite(python=True, sanitized=False, interpreters="nightly"),
     "corpus": Suite(python=True, sanitized=False, interpreters="nightly"),

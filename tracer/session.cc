@@ -2,6 +2,7 @@
 #include "tracer/session.h"
 
 #include "core/check.h"
+#include "core/collective.h"
 #include "core/infer.h"
 #include "tracer/body_recorder.h"
 #include "tracer/explain.h"
@@ -199,6 +200,10 @@ void Session::Defer(Node* node, const Request& request, absl::Span<Tensor> outpu
   for (size_t r = 0; r < outputs.size(); ++r) {
     const uint32_t kind = Value::KindOf(results[r].dtype, results[r].device, false);
     outputs[r].Set(ValueRef::Adopt(DeferResult(kind, results[r].layout)), nullptr);
+  }
+  if (!node->composite && HasEffect(node->primitive())) {
+    last_effect_ = static_cast<int32_t>(values_.size()) - 1;
+    if (builder_) builder_->Refuse("the body exchanges data with other processes");
   }
   Advance(node);
 }

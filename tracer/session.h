@@ -135,7 +135,10 @@ class Session final : public Door, public Pending, public ReadObserver {
   std::shared_ptr<const SegmentPlan> MakePlan(const LiveMask& live, Precision precision,
                                               Status* refusal);
   Status RunPlan(const SegmentPlan& plan, const LiveMask& live);
-  Status RunOneByOne(const LiveMask& live);
+  Status RunOneByOne(LiveMask live);
+  // Results of calls that other processes see are wanted, whoever holds them: the last one, which
+  // in a plan waits for those before, or all.
+  bool WantEffects(bool all, LiveMask* live) const;
   void StartSegment();
   // The error it is in strict mode.
   Status NoteRefusal(Cause cause, const Status& status);
@@ -156,6 +159,7 @@ class Session final : public Door, public Pending, public ReadObserver {
   std::vector<ValueRef> slots_;          // replaying: what first-met operands were, in order
   DeferredValues values_;                // replaying: deferred results, in order
   int num_slots_ = 0, num_results_ = 0;  // recording: numbers given so far in this segment
+  int32_t last_effect_ = -1;             // replaying: the last result that has to be computed
   uint64_t serial_ = 0;                  // tags of this segment's values carry it
   BodyRecorder* body_ = nullptr;         // set while a composite's body is being recorded
   bool fell_back_ = false, recorded_ = false;

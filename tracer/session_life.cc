@@ -155,6 +155,7 @@ void Session::StartSegment() {
   mode_ = Mode::kReplaying;
   slots_.clear();
   num_slots_ = num_results_ = 0;
+  last_effect_ = -1;
   serial_ = NextSerial();
 }
 

@@ -6,7 +6,8 @@
 namespace frazil::tracer {
 
 // From the inputs that are still pinned, in order: what the body would have done untraced.
-Status Session::RunOneByOne(const LiveMask& live) {
+Status Session::RunOneByOne(LiveMask live) {
+  WantEffects(true, &live);
   values_.FillPartly();
   // With the precision that the calls had.
   const Precision outside = std::exchange(State().precision, precision_);

@@ -68,6 +68,7 @@ Status Session::LeaveReplay() {
   fell_back_ = true;
   slots_.clear();
   values_.Clear();
+  last_effect_ = -1;
   cursor_ = here;
   num_slots_ = slots;
   num_results_ = results;

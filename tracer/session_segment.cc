@@ -3,6 +3,7 @@
 #include <bit>
 #include <iterator>
 
+#include "core/collective.h"
 #include "tracer/explain.h"
 #include "tracer/program_text.h"
 #include "tracer/script_builder.h"
@@ -101,11 +102,24 @@ Status Session::Flush() {
   return status;
 }
 
+bool Session::WantEffects(bool all, LiveMask* live) const {
+  if (last_effect_ < 0) return false;
+  const auto want = [&](int32_t result) {
+    (*live)[static_cast<size_t>(result) / 64] |= uint64_t{1} << result % 64;
+  };
+  want(last_effect_);
+  for (const Node* n = cursor_; all && n->parent; n = n->parent) {
+    if (!n->composite && HasEffect(n->primitive())) want(n->first_result);
+  }
+  return true;
+}
+
 Status Session::EndSegment() {
-  if (values_.empty() || EndQuickly()) return absl::OkStatus();
+  if (values_.empty() || (last_effect_ < 0 && EndQuickly())) return absl::OkStatus();
   Status status = absl::OkStatus(), refusal = absl::OkStatus();
   LiveMask live;
-  const bool wanted = values_.FindLive(&live);
+  const bool held = values_.FindLive(&live);
+  const bool wanted = WantEffects(false, &live) || held;
   if (builder_) builder_->OnSegment(PathTo(*cursor_), slots_, values_.span(), precision_);
   if (wanted) {
     flushing_ = true;

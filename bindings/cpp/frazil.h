@@ -20,6 +20,7 @@
 
 #include "autograd/grad.h"
 #include "bindings/cpp/control_flow.h"
+#include "bindings/cpp/distributed.h"
 #include "bindings/cpp/error.h"
 #include "bindings/cpp/functions.h"
 #include "bindings/cpp/indexing.h"

@@ -30,8 +30,10 @@ std::vector<FunctionRow> CustomFunctions();        // custom_module.cc
 std::vector<FunctionRow> ProgramFunctions();       // program_module.cc: frazil._frazil.program
 std::vector<FunctionRow> RuntimeFunctions();       // runtime_module.cc
 std::vector<FunctionRow> ProfileFunctions();       // profile_module.cc: frazil._frazil.profile
-std::vector<FunctionRow> TreeFunctions();          // tree_module.cc: frazil._frazil.tree
-bool AddTraceType(PyObject* module);               // trace_module.cc
+std::vector<FunctionRow>
+DistributedFunctions();                    // distributed_module.cc: frazil._frazil.distributed
+std::vector<FunctionRow> TreeFunctions();  // tree_module.cc: frazil._frazil.tree
+bool AddTraceType(PyObject* module);       // trace_module.cc
 // Whether code with these globals is of the package, told by the name of their module. Paths do not
 // tell: the user's project may lie in a folder of the same name, and the package behind links or
 // relative entries of sys.path.

@@ -43,6 +43,7 @@ constexpr Submodule kSubmodules[] = {
     {"program", "frazil._frazil.program", ProgramFunctions},
     {"runtime", "frazil._frazil.runtime", RuntimeFunctions},
     {"profile", "frazil._frazil.profile", ProfileFunctions},
+    {"distributed", "frazil._frazil.distributed", DistributedFunctions},
     {"tree", "frazil._frazil.tree", TreeFunctions},
 };
 

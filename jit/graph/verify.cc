@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "core/collective.h"
 #include "core/matrix_parts.h"
 #include "core/str.h"
 #include "jit/graph/graph.h"
@@ -69,6 +70,15 @@ Status VerifyAttrs(const Graph& graph, int32_t id, const OpInfo& info) {
       FZ_RETURN_IF_ERROR(below(attrs[kSparsePairs], 2, "pairs"));
       return below(attrs[kSparseTransposed], node.op == OpId::k_sparse_sample ? 1 : 2,
                    "transposed");
+    case OpClass::kCollective:
+      FZ_RETURN_IF_ERROR(count(kCollectiveAttrs));
+      FZ_RETURN_IF_ERROR(
+          below(attrs[kCollectiveKind], static_cast<int64_t>(Collective::kCollectives), "kind"));
+      FZ_RETURN_IF_ERROR(below(attrs[kCollectiveReduction],
+                               static_cast<int64_t>(Reduction::kReductions), "reduction"));
+      return below(attrs[kCollectivePeer], attrs[kCollectiveRanks], "peer");
+    case OpClass::kCollectiveWait:
+      return count(0);
     case OpClass::kAttention:
     case OpClass::kAttentionGrad:
       FZ_RETURN_IF_ERROR(count(1));

@@ -14,6 +14,7 @@
 #include "core/threads/long_work.h"
 #include "core/threads/parallel.h"
 #include "jit/library/attention/attention.h"
+#include "jit/library/collective.h"
 #include "jit/library/convolution.h"
 #include "jit/library/fourier.h"
 #include "jit/library/lapack.h"
@@ -266,6 +267,9 @@ StatusOr<std::unique_ptr<const LibraryCall>> MakeLibraryCall(const Graph& graph,
       return MakeOrderCall(graph, id);
     case OpClass::kLapack:
       return MakeLapackCall(graph, id);
+    case OpClass::kCollective:
+    case OpClass::kCollectiveWait:
+      return MakeCollective(graph, id);
     case OpClass::kFourier:
       return MakeFourier(graph, id);
     case OpClass::kSparse:

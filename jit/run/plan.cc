@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/cleanup/cleanup.h"
 #include "core/backend.h"
 #include "core/check.h"
 #include "core/cost.h"
@@ -13,6 +14,7 @@
 #include "core/small_stack.h"
 #include "core/threads/fp_mode.h"
 #include "core/threads/long_work.h"
+#include "distributed/collectives.h"
 #include "jit/cuda/compiler.h"
 #include "jit/run/counters.h"
 
@@ -110,6 +112,9 @@ Plan::Plan(Schedule schedule, Graph graph, Grouping grouping, const BuildOptions
       graph_(std::move(graph)),
       grouping_(std::move(grouping)),
       options_(options),
+      starts_(absl::c_any_of(
+          graph_.nodes,
+          [](const Node& node) { return !node.input && node.op == OpId::k_collective_wait; })),
       waits_(absl::c_any_of(graph_.nodes,
                             [](const Node& node) { return !CpuAddresses(node.device); })),
       bytes_(CountBytes()) {}
@@ -164,6 +169,10 @@ Status Plan::Run(absl::Span<Value* const> inputs, absl::Span<ValueRef> outputs,
     slots.push_back(nullptr);
     if (!later(p.results[i])) FZ_RETURN_IF_ERROR(find(i));
   }
+  // Before the memory goes that a collective may still write to, if a step failed.
+  const absl::Cleanup drain = [this] {
+    if (starts_) distributed::Drain();
+  };
   const DefaultFpMode mode;
   KernelsRun() += p.stats.kernels + p.stats.library_calls;
   // Other threads, and the host's signal handlers, may let go of what this run needs.

@@ -82,7 +82,8 @@ class Plan : public std::enable_shared_from_this<Plan> {
   Graph graph_;
   Grouping grouping_;
   BuildOptions options_;
-  bool waits_;  // for a device whose memory the CPU cannot address
+  bool starts_;  // collectives that end beside other steps
+  bool waits_;   // for a device whose memory the CPU cannot address
   int64_t bytes_;
 
   int64_t CountBytes() const;

@@ -647,6 +647,22 @@ def transfers(row):
                        lambda fz, x: x.to_device("npu").to_device("cpu"), lambda a: a)  # fmt: skip
 
 
+def collectives(row):
+    """In a world of one; what several processes compute is of the suite `distributed`."""
+    for dtype in ALL:
+        for layout in ("plain", "transposed"):
+            name = f"{row['name']}-{dtype}-{layout}"
+            x = random_array(rng_for(name), dtype, (5, 7), -10, 10)
+
+            def call(fz, x, waits=row["name"] == "collective_wait"):
+                y = fz.distributed.all_reduce(x)
+                if waits:  # behind the ops that come between
+                    y = fz.where(x == x, y, fz.distributed.all_gather(x))
+                return fz.distributed.broadcast(y)
+
+            yield Case(name, row["name"], dtype, [x], [dtype], layout, call, lambda a: a)
+
+
 # Functions of a namespace and two complex matrices, and their bound in units of the last place of
 # the result's absolute value. NumPy's own functions of complex numbers are a few units off.
 ON_PARTS = {
@@ -898,6 +914,7 @@ CLASSES = {
     "elementwise": elementwise, "cast": casts, "reduce": reductions, "view": movement, "concat": movement,
     "pad": movement, "take": movement, "put": movement, "matmul": matmuls, "iota": sources, "random_bits": sources,
     "transfer": transfers, "attention": attentions, "attention_grad": attentions,
+    "collective": collectives, "collective_wait": collectives,
     "positions": positions, "sort": orders, "scan": scans,
     "conv": convolutions, "conv_weights": weight_gradients,
 }  # fmt: skip

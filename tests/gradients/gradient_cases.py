@@ -673,7 +673,17 @@ def transforms():
         yield one(name, "parts", call, (2, 3), (2, 3))
 
 
+def collectives(row):
+    """In a world of one."""
+    d, name = fz.distributed, row["name"]
+    for f in (d.all_reduce, d.all_gather, d.reduce_scatter, d.all_to_all, d.broadcast, d.halo):
+        yield one(name, f.__name__, lambda x, f=f: f(x * x) * 2, (3, 2))
+    for op in ("mean", "prod", "min", "max"):
+        yield one(name, op, lambda x, op=op: d.all_reduce(x, op) ** 2, (3, 2))
+
+
 CLASSES = {
+    "collective": collectives,
     "complex": parts,
     "lapack": lapack,
     "fourier": fourier,

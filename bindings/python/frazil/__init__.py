@@ -10,6 +10,7 @@ Here: functions of arrays under the array API's names, `grad`, `value_and_grad` 
   precision
 * `data`: datasets and loaders; `training`: checkpoints; `io`: files
 * `linalg`: linear algebra; `fft`: Fourier transforms; `special`: special functions
+* `distributed`: programs of several processes
 * `sparse`: sparse matrices; `tree`: nested structures
 * `onnx`: models of others, in and out
 * `memory`: who holds it; `cuda`: NVIDIA GPUs; `npu`: the simulated NPU; `debug`: where NaNs begin
@@ -70,6 +71,7 @@ if TYPE_CHECKING:  # loaded at their first use
     from frazil import cuda as cuda
     from frazil import data as data
     from frazil import debug as debug
+    from frazil import distributed as distributed
     from frazil import fft as fft
     from frazil import io as io
     from frazil import linalg as linalg
@@ -108,8 +110,8 @@ inf = float("inf")
 nan = float("nan")
 
 _SUBMODULES = (
-    "amp", "cuda", "data", "debug", "fft", "io", "linalg", "memory", "nn", "npu", "onnx",
-    "optim", "random", "sparse", "special", "training", "tree",
+    "amp", "cuda", "data", "debug", "distributed", "fft", "io", "linalg", "memory", "nn", "npu",
+    "onnx", "optim", "random", "sparse", "special", "training", "tree",
 )  # fmt: skip
 _MOVED = {  # names of submodules here
     "autocast": "amp",

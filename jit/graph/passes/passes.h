@@ -23,6 +23,7 @@ void Split(Graph* graph);         // split.cc: what is read in slices is compute
 void LayOut(Graph* graph);        // lay_out.cc: what many products read across is copied once
 void Roll(Graph* graph);          // roll.cc: a repeated body becomes a loop
 void WriteOut(Graph* graph);      // write_out.cc: loops over small arrays become scalars
+void Overlap(Graph* graph);       // overlap.cc: collectives begin early and are waited for late
 void Wide(Graph* graph);          // wide.cc: products of int8 that was widened read it as it was
 
 // A part of WriteOut (around_loops.cc): what stands around loops that are.

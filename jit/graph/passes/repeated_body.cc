@@ -54,7 +54,9 @@ BodyFinder::BodyFinder(const Graph& graph, LoopOf what,
 
 bool BodyFinder::MayRepeat(const Node& node) const {
   if (node.role != Role::kOp || !(node.device == Device())) return false;
-  return steps_ ? Info(node.op).klass != OpClass::kTransfer : MayRepeatInKernel(node);
+  const OpClass klass = Info(node.op).klass;
+  if (klass == OpClass::kCollective || klass == OpClass::kCollectiveWait) return false;
+  return steps_ ? klass != OpClass::kTransfer : MayRepeatInKernel(node);
 }
 
 std::optional<RepeatedBody> BodyFinder::Find(int32_t at) {

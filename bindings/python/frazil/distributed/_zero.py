@@ -1,0 +1,111 @@
+"""Optimizers of which each rank keeps a part of the state: ZeroRedundancyOptimizer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from frazil import _frazil as _fz
+from frazil._grad import no_grad
+from frazil.distributed._collectives import broadcast
+from frazil.distributed._parallel import _BUCKET, _buckets
+from frazil.distributed._world import rank as _rank
+from frazil.distributed._world import size as _size
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from frazil._frazil import Tensor
+    from frazil.distributed._world import Group
+    from frazil.optim import Optimizer
+
+
+class ZeroRedundancyOptimizer:
+    """An optimizer whose state is divided among the ranks, parameter by parameter (ZeRO, stage 1).
+
+    Every rank makes the steps of its own parameters, about as many elements as the others, and then
+    gets the new values of the rest. The bits are those of the optimizer on every rank; the state
+    takes a part of the memory. Gradients are those of DataParallel.
+
+    Parameters
+    ----------
+    params
+        All parameters, the same on all ranks.
+    optimizer_class
+        Of frazil.optim: called with this rank's parameters and the defaults.
+    group
+        All ranks by default.
+    **defaults
+        Hyperparameters.
+
+    Attributes
+    ----------
+    optimizer : Optimizer or None
+        Of this rank's parameters; None if it has none.
+
+    Raises
+    ------
+    ValueError
+        If there are no parameters.
+
+    >>> import frazil as fz
+    >>> model = fz.distributed.DataParallel(fz.nn.Linear(2, 1))
+    >>> optimizer = ZeroRedundancyOptimizer(model.parameters(), fz.optim.Adam, lr=0.1)
+    >>> model(fz.ones(2)).sum().backward()
+    >>> optimizer.step()
+    >>> optimizer.zero_grad()
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Tensor],
+        optimizer_class: Callable[..., Optimizer],
+        *,
+        group: Group | None = None,
+        **defaults: Any,
+    ) -> None:
+        self._all = [p for p in params if p.requires_grad]
+        if not self._all:
+            raise ValueError("[ZeroRedundancyOptimizer] there are no parameters.")
+        self._group = group
+        # The largest first, each to the rank that has least; the same on every rank.
+        sizes = [0] * _size(group)
+        self._owned: list[list[Tensor]] = [[] for _ in sizes]
+        for p in sorted(self._all, key=lambda p: -p.size):
+            owner = sizes.index(min(sizes))
+            sizes[owner] += p.size
+            self._owned[owner].append(p)
+        own = self._owned[_rank(group)]
+        self.optimizer = optimizer_class(own, **defaults) if own else None
+
+    def zero_grad(self) -> None:
+        """Forgets the gradients of all parameters."""
+        for p in self._all:
+            p.grad = None
+
+    @no_grad()
+    def step(self) -> None:
+        """One step of this rank's parameters; then all ranks have all of them."""
+        if self.optimizer:
+            self.optimizer.step()
+        for root, owned in enumerate(self._owned):
+            for bucket in _buckets(owned, _BUCKET):
+                self._share(root, [owned[i] for i in bucket])
+
+    def _share(self, root: int, owned: list[Tensor]) -> None:
+        if _size(self._group) == 1:
+            return
+        flat = _fz.concat([p.detach().reshape(-1) for p in owned])
+        flat = broadcast(flat, root, group=self._group)
+        at = 0
+        for p in owned:
+            p[...] = flat[at : at + p.size].reshape(p.shape)
+            at += p.size
+
+    def state_dict(self) -> dict[str, Any]:
+        """The state of this rank's parameters."""
+        return self.optimizer.state_dict() if self.optimizer else {}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Takes back what state_dict gave to this rank, of as many ranks."""
+        if self.optimizer:
+            self.optimizer.load_state_dict(state)

@@ -1,0 +1,61 @@
+"""One rank does wrong in a way of its own: what do the others say, and when?"""
+
+import os
+import signal
+import sys
+import time
+
+from saying import say
+
+import frazil as fz
+
+way = sys.argv[1]
+d = fz.distributed
+d.init(timeout=float(sys.argv[2]) if len(sys.argv) > 2 else 10)
+me, n = d.rank(), d.size()
+
+
+@fz.trace
+def step(x):
+    return d.all_reduce(x * 2) + 1
+
+
+for _ in range(3):
+    step(fz.ones(4))
+
+begin = time.monotonic()
+if me == 1 and way in ("kill", "stop", "raise", "leave"):
+    say("here")
+    if way == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if way == "stop":
+        os.kill(os.getpid(), signal.SIGSTOP)
+    if way == "raise":
+        raise ValueError("of its own")
+    sys.exit(0)
+try:
+    if way == "kinds":
+        y = d.all_gather(fz.ones(3)) if me == 1 else d.all_reduce(fz.ones(3))
+    elif way == "shapes":
+        y = d.all_reduce(fz.ones(3 + me))
+    elif way == "large":
+        y = d.all_reduce(fz.ones(30_000 + me))
+    elif way == "dtypes":
+        y = d.all_reduce(fz.ones(3, dtype="float64" if me else "float32"))
+    elif way == "ops":
+        y = d.all_reduce(fz.ones(3), "min" if me else "max")
+    elif way == "roots":
+        y = d.broadcast(fz.ones(3), me)
+    elif way == "both receive":
+        y = d.recv(fz.ones(3), 1 - me)
+    elif way == "traced":
+        y = fz.trace(lambda x: d.all_reduce(x[: 2 + me]) + 1)(fz.ones(4))
+    else:
+        y = step(fz.ones(4)) if way != "kill" else step(fz.ones(1 << 20))
+    say({"error": None, "value": repr(y)})
+except RuntimeError as e:
+    say({"error": str(e), "seconds": time.monotonic() - begin})
+    try:
+        d.barrier()
+    except RuntimeError as again:
+        say({"error": str(again), "seconds": time.monotonic() - begin})

@@ -1,0 +1,101 @@
+"""fz.distributed on several processes of this machine, each test one launch for many checks."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from launch import launch, mpirun
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_collectives_have_the_bits_of_one_process(ranks, tmp_path):
+    status, output, said = launch("collectives", ranks, tmp_path)
+    assert status == 0, output
+    for rank in said:
+        assert rank[-1]["failures"] == []
+        assert rank[-1]["checked"] > 500
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+def test_training_has_the_bits_of_one_process_that_accumulates(ranks, tmp_path):
+    status, output, said = launch("training", ranks, tmp_path)
+    assert status == 0, output
+    for rank in said:
+        assert set(rank[0].values()) == {0}, rank[0]
+
+
+@pytest.mark.parametrize(
+    ("way", "mine", "its"),
+    [
+        ("kinds", "all_reduce(sum) of float32[3]", "all_gather of float32[3]"),
+        ("shapes", "all_reduce(sum) of float32[3]", "all_reduce(sum) of float32[4]"),
+        ("large", "all_reduce(sum) of float32[30000]", "all_reduce(sum) of float32[30001]"),
+        ("dtypes", "all_reduce(sum) of float32[3]", "all_reduce(sum) of float64[3]"),
+        ("ops", "all_reduce(max) of float32[3]", "all_reduce(min) of float32[3]"),
+        ("roots", "broadcast of float32[3] with root 0", "broadcast of float32[3] with root 1"),
+        ("both receive", "recv of float32[3]", "recv of float32[3]"),
+        ("traced", "all_reduce(sum) of float32[2]", "all_reduce(sum) of float32[3]"),
+    ],
+)
+def test_ranks_that_disagree_get_both_calls(way, mine, its, tmp_path):
+    status, output, said = launch("failing", 2, tmp_path, way)
+    for rank in said:
+        error = rank[0]["error"]
+        assert mine in error, output
+        assert its in error
+        assert "rank 0" in error
+        assert "rank 1" in error
+        assert rank[1]["error"], "a failed world stays failed"
+
+
+@pytest.mark.parametrize(
+    ("way", "said_of_it"),
+    [
+        ("kill", "rank 1 has died"),
+        ("stop", "rank 1 has given no sign of life for 2 s"),
+        ("raise", "rank 1 raised ValueError: of its own"),
+        ("leave", "whose program has ended without it"),
+    ],
+)
+def test_a_rank_that_is_lost_fails_the_others_in_time(way, said_of_it, tmp_path):
+    status, output, said = launch("failing", 3, tmp_path, way, 2, seconds=60)
+    assert status != 0
+    for rank in (said[0], said[2]):
+        assert rank, output
+        assert said_of_it in rank[0]["error"]
+        assert rank[0]["seconds"] < 10
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+def test_a_plate_in_parts_has_the_bits_of_the_whole(ranks, tmp_path):
+    status, output, said = launch("heat", ranks, tmp_path)
+    assert status == 0, output
+    assert all(rank[0]["same"] for rank in said)
+
+
+def test_mpich_runs_the_same_programs(tmp_path):
+    launcher = [shutil.which("mpiexec.mpich") or "mpiexec.mpich", "-n", "2"]
+    status, output, said = launch("heat", 2, tmp_path, launcher=launcher)
+    assert status == 0, output
+    assert all(rank[0]["same"] for rank in said)
+
+
+def test_what_mpi_cannot_do_is_said(tmp_path):
+    """Variables of torchrun alone, a library that is none, and one of another launcher."""
+    here = [sys.executable, str(Path(__file__).parent / "programs" / "alone.py")]
+    for environment, launcher, says in [
+        ({"RANK": "0", "WORLD_SIZE": "2"}, [], "start the program by mpirun -n 2"),
+        ({"SLURM_STEP_ID": "0", "SLURM_NTASKS": "3"}, [], "srun --mpi=pmix"),
+        ({"FRAZIL_MPI_LIBRARY": "/no/such.so"}, mpirun(2), "no MPI library can be opened"),
+        ({"FRAZIL_MPI_LIBRARY": "libm.so.6"}, mpirun(2), "it is no MPI library"),
+        ({"PMI_SIZE": "2", "PMI_RANK": "0", "FRAZIL_MPI_LIBRARY": "libmpi.so.40"}, [],
+         "they are of different MPIs"),
+    ]:  # fmt: skip
+        done = subprocess.run(
+            [*launcher, *here], env=os.environ | environment, capture_output=True, text=True,
+            check=False, timeout=60,
+        )  # fmt: skip
+        assert says in done.stdout, done.stdout + done.stderr
