@@ -46,6 +46,7 @@ class RunTiles {
   // Rows [Start(i), Start(i + 1)) are those of block i.
   int64_t blocks() const { return blocks_; }
   int64_t Start(int64_t i) const { return rows_ / blocks_ * i + std::min(i, rows_ % blocks_); }
+  int64_t height() const { return rows_ / blocks_; }  // of a block, or one more
   // Columns of a slice: the last may have fewer.
   int64_t width() const { return width_; }
   int64_t slices() const { return (cols_ + width_ - 1) / width_; }

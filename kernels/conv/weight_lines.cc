@@ -20,6 +20,7 @@ using gemm::kChunk;
 using gemm::Scratch;
 
 constexpr int64_t kPiece = 256;  // positions at a time, whose operands stay in the cache
+constexpr int64_t kFewestReaders = 8;  // of a slice of the other operand, for it to be made dense
 
 // For one row of the windows, an element of which is a column of the left factor: the outputs of a
 // line are a run of the sum, and so are those of the next.
@@ -92,11 +93,7 @@ class WeightLines {
   // What chunk `index` of the positions gives to blocks [begin, end) of rows, which `out` has.
   void Chunk(int64_t index, int64_t begin, int64_t end, const Block<S>& out) const {
     const int64_t first = index * kChunk, last = std::min(positions_, first + kChunk);
-    const int64_t lines = std::min(kPiece, last - first) / s_.out_w + 2,
-                  above = (s_.kernel_h - 1) * s_.dilation_h + 1;
-    // Of an image, or of one after another, with what stands between them.
-    const int64_t held = std::min((lines - 1) * std::max(s_.stride_h, above) + above,
-                                  (lines / s_.out_h + 2) * PaddedLines<S>::Height(s_));
+    const int64_t held = PaddedLines<S>::Held(s_, std::min(kPiece, last - first) / s_.out_w + 2);
     PaddedLines<S> image(
         g_, held,
         Scratch::ThisThread().Get<S>(Scratch::kPatches, PaddedLines<S>::Elements(s_, held)));
@@ -108,14 +105,37 @@ class WeightLines {
       for (int64_t i = i0; i < i1; ++i) AddRuns(at, to, i, &image, &runs);
       const int64_t count = int64_t(runs.size()) / (i1 - i0);
       for (int64_t o = 0; o < tiles_.slices(); ++o) {
+        const gemm::View<S> other = OthersOf(at, to, o, end - begin);
+        const auto part = [&](int64_t b) {
+          return out.data + (RowOf(b) - RowOf(begin)) * out.ld + o * tiles_.width();
+        };
         for (int64_t b = begin; b < end; ++b) {
           const int64_t i = b / tiles_.blocks(), block = b - i * tiles_.blocks();
+          if (b + 1 < end) Fetch(part(b + 1), out.ld);
           tiles_.Run(block, o, runs.data() + (i - i0) * count, count, tiles_.Start(block),
-                     s_.stride_w * s_.channels, other_.At(at, o * tiles_.width()), other_.rs,
-                     out.data + (RowOf(b) - RowOf(begin)) * out.ld + o * tiles_.width(), out.ld,
+                     s_.stride_w * s_.channels, other.data, other.rs, part(b), out.ld,
                      at != first);
         }
       }
+    }
+  }
+
+  // Slice o of the other operand at positions [at, to): dense, if several tiles read it.
+  gemm::View<S> OthersOf(int64_t at, int64_t to, int64_t o, int64_t readers) const {
+    const int64_t first = o * tiles_.width(), width = std::min(tiles_.width(), s_.outputs - first);
+    const gemm::View<S> whole{other_.At(at, first), other_.rs, 1};
+    if (readers < kFewestReaders || other_.rs <= tiles_.width()) return whole;
+    S* to_slice = Scratch::ThisThread().Get<S>(Scratch::kSlices, kPiece * tiles_.width());
+    gemm::PackPanel(whole, to - at, width, tiles_.width(), to_slice);
+    return {to_slice, tiles_.width(), 1};
+  }
+
+  // The sums that the next tile goes on with.
+  void Fetch(const S* sums, int64_t ld) const {
+    constexpr int64_t kLine = 64 / int64_t(sizeof(S));
+    for (int64_t r = 0; r < tiles_.height(); ++r) {
+      for (int64_t c = 0; c < tiles_.width(); c += kLine)
+        __builtin_prefetch(sums + r * ld + c, 1);
     }
   }
 
