@@ -14,12 +14,10 @@ template <typename S>
 class RunTiles {
  public:
   static constexpr bool kF64 = sizeof(S) == 8;
-  static constexpr int kVectors = 2;  // of a slice
-
   // `isa` is not kScalar. Neither rows nor cols is 0.
   RunTiles(Isa isa, gemm::ALayout layout, int64_t rows, int64_t cols)
       : lanes_(gemm::Lanes(isa, kF64)), rows_(rows), cols_(cols) {
-    const int vectors = cols <= lanes_ ? 1 : kVectors;
+    const int vectors = cols <= lanes_ ? 1 : Vectors(isa, layout);
     width_ = vectors * lanes_;
     const int64_t most = gemm::MaxRows(isa, vectors, gemm::Step::kFma, true);
     blocks_ = (rows + most - 1) / most;
@@ -40,13 +38,19 @@ class RunTiles {
     gemm::SetMask(shape_[0][1], int((last - 1) % lanes_ + 1), &mask_);
   }
 
+  // Vectors of a slice. Rows that lie together are read from a line each step, however few: fewer
+  // rows of more vectors read less.
+  int Vectors(Isa isa, gemm::ALayout layout) const {
+    return isa == Isa::kAvx512 && layout == gemm::ALayout::kColumns && cols_ % (4 * lanes_) == 0 ? 4
+                                                                                                 : 2;
+  }
+
   // False where the kernels cannot be generated.
   bool made() const { return made_; }
 
   // Rows [Start(i), Start(i + 1)) are those of block i.
   int64_t blocks() const { return blocks_; }
   int64_t Start(int64_t i) const { return rows_ / blocks_ * i + std::min(i, rows_ % blocks_); }
-  int64_t height() const { return rows_ / blocks_; }  // of a block, or one more
   // Columns of a slice: the last may have fewer.
   int64_t width() const { return width_; }
   int64_t slices() const { return (cols_ + width_ - 1) / width_; }
