@@ -123,51 +123,69 @@ Tensor grad_permute(const Tensor& g, const TapeNode& node) {
   return ops::permute_dims(g, inverse);
 }
 
-// Puts g back at every step-th position along one axis of extent n, zeros between.
-Tensor Unslice(Tensor g, int axis, int64_t start, int64_t step, int64_t n) {
-  const int64_t count = g.dims()[axis];
-  if (count == 0) {
-    DimVec dims = ToVec(g.dims());
-    dims[axis] = n;
-    return ops::full(dims, Scalar::Float(0), g.dtype(), g.device());
-  }
-  if (step < 0) {
+// Puts g along one axis of extent n from `start` on, with zeros around it; what reaches over the
+// end, zeros as well, is left out.
+Tensor Unslice(Tensor g, int axis, int64_t start, int64_t n) {
+  if (start + g.dims()[axis] > n) {
     DimVec s = WholeSlice(g.dims());
-    s[3 * axis] = count - 1;
-    s[3 * axis + 1] = -1;
-    g = ops::slice(g, s);
-    start += (count - 1) * step;
-    step = -step;
-  }
-  int64_t length = count;
-  if (step > 1 && count > 1) {
-    DimVec spread = ToVec(g.dims());
-    spread.insert(spread.begin() + axis + 1, 1);
-    DimVec widths(2 * spread.size(), 0);
-    widths[2 * (axis + 1) + 1] = step - 1;
-    DimVec joined = ToVec(g.dims());
-    joined[axis] = count * step;
-    g = ops::reshape(ops::pad(ops::reshape(g, spread), widths, Scalar::Float(0)), joined);
-    length = (count - 1) * step + 1;
-    DimVec s = WholeSlice(g.dims());
-    s[3 * axis + 2] = length;
+    s[3 * axis + 2] = n - start;
     g = ops::slice(g, s);
   }
-  if (start == 0 && length == n) return g;
+  const int64_t length = g.dims()[axis];
+  if (length == n) return g;
   DimVec widths(2 * g.rank(), 0);
   widths[2 * axis] = start;
   widths[2 * axis + 1] = n - start - length;
   return ops::pad(g, widths, Scalar::Float(0));
 }
 
-Tensor grad_slice(const Tensor& g, const TapeNode& node) {
-  Tensor out = g;
-  const Dims dims = node.input_dims(0);
-  for (size_t i = 0; i < dims.size() && out.ok(); ++i) {
-    const int64_t start = node.attr(3 * i), step = node.attr(3 * i + 1), n = node.attr(3 * i + 2);
-    if (start == 0 && step == 1 && n == dims[i]) continue;
-    out = Unslice(out, static_cast<int>(i), start, step, dims[i]);
+// Puts zeros between elements along every axis: each becomes one of steps[i] in a row, behind
+// before[i] zeros. All axes are padded at once, or as many as there may be.
+Tensor Spread(Tensor g, const DimVec& steps, const DimVec& before) {
+  for (size_t from = 0, to = 0; from < steps.size() && g.ok(); from = to) {
+    DimVec spread, joined, widths;
+    size_t room = std::max<size_t>(1, size_t(kMaxRank) - steps.size());
+    for (size_t i = 0; i < steps.size(); ++i) {
+      const int64_t count = g.dims()[i];
+      const bool here = i >= from && i == to && (steps[i] == 1 || room > 0);
+      to += here;
+      spread.push_back(count);
+      widths.insert(widths.end(), {0, 0});
+      joined.push_back(count);
+      if (!here || steps[i] == 1) continue;
+      spread.push_back(1);
+      widths.insert(widths.end(), {before[i], steps[i] - 1 - before[i]});
+      joined.back() = count * steps[i];
+      --room;
+    }
+    if (spread.size() == joined.size()) continue;
+    g = ops::reshape(ops::pad(ops::reshape(g, spread), widths, Scalar::Float(0)), joined);
   }
+  return g;
+}
+
+Tensor grad_slice(const Tensor& g, const TapeNode& node) {
+  const Dims dims = node.input_dims(0);
+  if (g.size() == 0) return ops::full(dims, Scalar::Float(0), g.dtype(), g.device());
+  DimVec flipped = WholeSlice(g.dims()), starts, steps, before;
+  bool flips = false;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    int64_t start = node.attr(3 * i), step = node.attr(3 * i + 1);
+    const int64_t count = g.dims()[i];
+    if (step < 0) {
+      flipped[3 * i] = count - 1;
+      flipped[3 * i + 1] = -1;
+      start += (count - 1) * step;
+      step = -step;
+      flips = true;
+    }
+    steps.push_back(count > 1 ? step : 1);
+    before.push_back(start % steps.back());
+    starts.push_back(start - before.back());
+  }
+  Tensor out = Spread(flips ? ops::slice(g, flipped) : g, steps, before);
+  for (size_t i = 0; i < dims.size() && out.ok(); ++i)
+    out = Unslice(out, static_cast<int>(i), starts[i], dims[i]);
   return out;
 }
 

@@ -35,7 +35,8 @@ class Duplicator {
       sets_.emplace_back();
       kinds_.push_back(group.kind);
       kernel_.push_back(group.kind == Group::Kind::kKernel &&
-                        !StandsAlone(graph.nodes[group.nodes[0]]));
+                        !StandsAlone(graph.nodes[group.nodes[0]]) &&
+                        !TurnsAround(graph, graph.nodes[group.nodes[0]]));
       for (const int32_t id : group.nodes) {
         if (graph.nodes[id].view) continue;
         sets_[g].insert(id);

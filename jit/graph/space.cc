@@ -13,6 +13,9 @@ namespace frazil::jit {
 namespace {
 
 constexpr int kMaxLoops = 8;
+constexpr int64_t kMinTurned = 4096;       // elements of a copy that is a kernel of its own
+constexpr int64_t kTurned = 16;            // of them that lie together in its operand, at least
+constexpr int64_t kFewestColumnsDown = 8;  // that are summed row by row in 64 lanes each
 constexpr int64_t kMaxLongRow = 64 * kir::kChunk;  // what a block's partial results are made for
 
 bool IsArg(OpId op) { return Has(op, traits::kIndex); }
@@ -41,6 +44,7 @@ class Analyser {
     TieReads();
     if (!Number() || !FindLoop() || !FindParallel()) return std::nullopt;
     AddReads();
+    FindDown();
     FindPhases();
     if (!CheckChunks() || !CheckStores() || !CheckRuns()) return std::nullopt;
     if ((!single_ || unroll_) && !CheckLimits()) return std::nullopt;
@@ -437,6 +441,20 @@ class Analyser {
     space_.reads.push_back(std::move(read));
   }
 
+  // What a loop of 64 lanes reads may lie together along the columns: then they carry the vectors.
+  void FindDown() {
+    if (space_.lanes != 64 || space_.parallel.empty() || space_.loop.empty()) return;
+    const int column = space_.parallel.back();
+    if (!kernels().computes_again || space_.extents[column] < kFewestColumnsDown) return;
+    int along_loop = 0, along_space = 0;
+    for (const SpaceRead& read : space_.reads) {
+      if (!read.varies || node(read.base).immediate) continue;
+      along_loop += read.strides[space_.loop.back()] == 1;
+      along_space += read.strides[column] == 1;
+    }
+    space_.down = along_space > along_loop;
+  }
+
   // When each value can be computed, and in which loops it is.
   void FindPhases() {
     size_t next = 0;  // reads lie in the order of their nodes
@@ -697,6 +715,17 @@ bool TakesRows(const Graph& graph, const Node& node) {
   int64_t run = 0;
   return !x.immediate && IsRun(*x.layout, int(node.attrs[0]) + 1, &run) &&
          run * SizeOf(node.dtype) >= tuned::kTakenRow;
+}
+
+bool TurnsAround(const Graph& graph, const Node& node) {
+  if (node.input || node.op != OpId::k_copy || !(node.device == Device())) return false;
+  const Node& made = graph.nodes[BaseOf(graph, node.operands[0])];
+  const Layout& from = *graph.nodes[node.operands[0]].layout;
+  if (made.input || made.role != Role::kOp || from.size < kMinTurned) return false;
+  const auto together = [&](int i) { return from.strides_[i] == 1 && from.extents[i] >= kTurned; };
+  bool turned = false;
+  for (int i = 0; i + 1 < from.rank; ++i) turned |= together(i);
+  return turned && from.strides_[from.rank - 1] >= kTurned;
 }
 
 bool StandsAlone(const Node& node) {

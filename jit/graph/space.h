@@ -80,6 +80,7 @@ struct Space {
   bool long_rows = false;      // it is longer, and not cut: kir::Kernel::long_rows
   int loops = 0;               // passes over the loop axis
   int lanes = 0;               // of float sums and prods: 0 (none), 8 or 64
+  bool down = false;           // 64 of them, and rows of columns lie together: summed row by row
   std::vector<int32_t> nodes;  // members, views of members included
   std::vector<int32_t> outputs;
   absl::flat_hash_map<int32_t, SpaceMember> members;
@@ -125,5 +126,8 @@ int64_t PointersFor(const Space& space, const std::vector<int64_t>& strides);
 // itself it is a call of a library.
 bool TakesRows(const Graph& graph, const Node& node);
 bool StandsAlone(const Node& node);
+// Whether a node copies what the graph has made into another order of axes: a kernel of its own
+// turns it in registers, where each kernel that reads it would go element by element.
+bool TurnsAround(const Graph& graph, const Node& node);
 
 }  // namespace frazil::jit

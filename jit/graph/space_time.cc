@@ -101,7 +101,7 @@ class Estimator {
 
   // Whether lanes are neighbours in the loop.
   bool LanesAlongLoop() const {
-    if (!space_.has_loop || space_.lanes == 8) return false;
+    if (!space_.has_loop || space_.lanes == 8 || space_.down) return false;
     if (space_.lanes == 64 || space_.parallel.empty()) return true;
     int along_loop = 0, along_space = 0;
     for (const SpaceRead& read : space_.reads) {

@@ -17,8 +17,8 @@
 //
 // Vector axis. `vec` says which axis carries SIMD lanes: kSpace (axis rank-1), kLoop, or kNone, for
 // long bodies at few points, which are computed one after another (no loop axis). It never
-// changes results: reduce lanes are fixed by Inst::lanes (64 or 8). Verify() enforces: lanes == 64
-// requires vec == kLoop, lanes == 8 requires vec == kSpace (for float sum/prod).
+// changes results: reduce lanes are fixed by Inst::lanes (64 or 8). Verify() enforces: lanes == 8
+// requires vec == kSpace (for float sum/prod). 64 lanes with vec kSpace are for the CPU.
 //
 // With vec kSpace a chunked kernel has rank >= 2 (chunks are not lanes).
 //

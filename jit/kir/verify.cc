@@ -289,7 +289,7 @@ class Verifier {
     return OperandIs(inst.b, t);
   }
 
-  Status CheckReduce(const Inst& inst) const {
+  Status CheckReduce(const Inst& inst) {
     if (region_ == kOutside) return Fail("outside a loop");
     if (inst.imm > uint64_t(ReduceKind::kOr)) return Fail("there is no kind ", inst.imm);
     const ReduceKind kind = ReduceKind(inst.imm);
@@ -302,8 +302,10 @@ class Verifier {
     if (!laned && inst.lanes)
       return Fail("lanes are for float sum and prod, this is ", Name(kind), " of ",
                   ShortName(inst.type));
-    if (inst.lanes == 64 && k_.vec != VecAxis::kLoop) return Fail("64 lanes need vec loop");
     if (inst.lanes == 8 && k_.vec != VecAxis::kSpace) return Fail("8 lanes need vec space");
+    if (laned && lanes_ && inst.lanes != lanes_)
+      return Fail("another reduce has ", lanes_, " lanes, not ", inst.lanes);
+    if (laned) lanes_ = inst.lanes;
     return AllAre(inst, inst.type);
   }
 
@@ -334,6 +336,7 @@ class Verifier {
   const Kernel& k_;
   Id at_ = 0;
   int region_ = kOutside;
+  int lanes_ = 0;  // of the reduces that have any
   Id phase_ = kNone;          // the latest barrier
   Id reduced_in_ = 0;         // the latest loop: a reduce behind it is not visible while it is open
   std::vector<int> visible_;  // per value, the region it is visible in

@@ -61,7 +61,7 @@ class Lowering {
   static Axes AxesOf(const Space& space) {
     return {space.extents,   space.pinned,   space.parallel,
             space.loop,      space.has_loop, space.chunked,
-            space.long_rows, space.lanes,    !space.unrolled.empty()};
+            space.long_rows, space.lanes,    space.down,     !space.unrolled.empty()};
   }
 
   std::optional<Launch> TransposedCopy() const {
@@ -116,8 +116,8 @@ class Lowering {
       if (!read.varies || IsOneRun(space->extents, read.strides, space->loop)) continue;
       const DType dtype = node(node(read.node).operands[read.operand]).dtype;
       std::vector<int> order = space->parallel;
-      order.insert(space->lanes == 64 ? order.end() : order.begin(), space->loop.begin(),
-                   space->loop.end());
+      order.insert(space->lanes == 64 && !space->down ? order.end() : order.begin(),
+                   space->loop.begin(), space->loop.end());
       std::vector<int64_t> dense(space->extents.size(), 0);
       int64_t step = 1;
       for (size_t i = order.size(); i-- > 0;) {
@@ -187,7 +187,7 @@ class Lowering {
   // Chunks lie next to each other where the next launch runs along them, otherwise points do.
   Partial MakePartial(const Space& space, DType dtype, int64_t chunks) {
     Partial p{0, dtype, chunks, 1, std::vector<int64_t>(space.extents.size(), 0)};
-    const bool chunks_inside = space.lanes == 64 || space.parallel.empty();
+    const bool chunks_inside = (space.lanes == 64 && !space.down) || space.parallel.empty();
     int64_t step = chunks_inside ? chunks : 1;
     for (size_t i = space.parallel.size(); i-- > 0;) {
       p.strides[space.parallel[i]] = step;
@@ -211,7 +211,8 @@ class Lowering {
     Axes axes{.extents = space.extents,
               .parallel = space.parallel,
               .has_loop = true,
-              .lanes = space.lanes};
+              .lanes = space.lanes,
+              .down = space.down};
     axes.loop = {int(axes.extents.size())};
     axes.extents.push_back(from.chunks);
     axes.chunked = from.chunks > kir::kChunk;

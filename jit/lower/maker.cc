@@ -69,7 +69,7 @@ int64_t KernelMaker::StrideOver(const Access& access, const std::vector<int>& ru
 // Lanes of float sums fix the axis; otherwise the one that most inputs store next to each other.
 kir::VecAxis KernelMaker::ChooseVec() const {
   if (axes_.iterations && axes_.parallel.empty()) return kir::VecAxis::kNone;
-  if (!axes_.has_loop || axes_.lanes == 8) return kir::VecAxis::kSpace;
+  if (!axes_.has_loop || axes_.lanes == 8 || axes_.down) return kir::VecAxis::kSpace;
   if (axes_.lanes == 64) return kir::VecAxis::kLoop;
   int along_loop = 0, along_space = 0;
   for (size_t i = 0; i < accesses_.size(); ++i) {

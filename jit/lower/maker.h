@@ -23,6 +23,7 @@ struct Axes {
   bool chunked = false;
   bool long_rows = false;
   int lanes = 0;
+  bool down = false;       // columns carry the vectors, though lanes are 64
   bool unrolled = false;   // further axes are written out
   int64_t iterations = 0;  // of the repeat that buffers move with; a single point has no lanes
   int64_t LoopExtent() const;

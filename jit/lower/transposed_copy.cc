@@ -10,47 +10,69 @@ namespace {
 
 constexpr int64_t kSide = 16;
 
+// The axes of a copy: those that both sides walk as one are one.
+struct Turned {
+  std::vector<int64_t> extents, from, to;
+
+  explicit Turned(const Layout& layout) {
+    int64_t dense = 1;
+    for (int i = layout.rank - 1; i >= 0; --i) {
+      const int64_t extent = layout.extents[i];
+      if (extent == 1) continue;
+      if (!extents.empty() && layout.strides_[i] == from[0] * extents[0]) {
+        extents[0] *= extent;
+      } else {
+        extents.insert(extents.begin(), extent);
+        from.insert(from.begin(), layout.strides_[i]);
+        to.insert(to.begin(), dense);
+      }
+      dense *= extent;
+    }
+  }
+  int rank() const { return int(extents.size()); }
+};
+
 }  // namespace
 
 std::optional<Launch> LowerTransposedCopy(const Graph& graph, int32_t id) {
   const Node& n = graph.nodes[id];
-  const Layout& from = *graph.nodes[n.operands[0]].layout;
-  const int rank = n.layout->rank, last = rank - 1;
-  if (!(n.device == Device()) || SizeOf(n.dtype) != 4 || rank < 2 || from.rank != rank) return {};
+  if (!(n.device == Device()) || SizeOf(n.dtype) != 4 || n.layout->size == 0) return {};
+  const Turned axes_of(*graph.nodes[n.operands[0]].layout);
+  const auto& [extents, from, to] = axes_of;
+  const int last = axes_of.rank() - 1;
   int together = -1;  // the axis along which the operand's elements are neighbours
   for (int i = 0; i < last; ++i) {
-    if (from.extents[i] > 1 && from.strides_[i] == 1) together = i;
+    if (from[i] == 1) together = i;
   }
-  if (together < 0 || from.extents[together] % kSide != 0 || from.extents[together] == 0) return {};
-  if (n.layout->extents[last] < kSide || from.strides_[last] < kSide) return {};
+  if (together < 0 || from[last] < kSide) return {};
   const int32_t base = BaseOf(graph, n.operands[0]);
   const int64_t offset = ElementsInBase(graph, n.operands[0]);
   if (graph.nodes[base].immediate) return {};
+  const bool squares = extents[together] % kSide == 0 && extents[last] >= kSide;
+  if (!squares && extents[last] * 2 > extents[together]) return {};
 
-  Axes axes{.extents = {n.layout->extents, n.layout->extents + rank}, .unrolled = true};
-  axes.extents[together] /= kSide;
-  std::vector<int64_t> in(rank), out(rank);
-  int64_t dense = 1, apart = 0;
-  for (int i = last; i >= 0; --i) {
-    in[i] = from.strides_[i] * (i == together ? kSide : 1);
-    out[i] = dense * (i == together ? kSide : 1);
-    if (i == together) apart = dense;
-    dense *= n.layout->extents[i];
+  Axes axes{.extents = extents, .unrolled = squares};
+  std::vector<int64_t> in = from, out = to;
+  if (squares) {
+    axes.extents[together] /= kSide;
+    in[together] *= kSide;
+    out[together] *= kSide;
   }
-  for (int i = 0; i < rank; ++i) {
-    if (axes.extents[i] != 1) axes.parallel.push_back(i);
+  for (int i = 0; i <= last; ++i) {
+    if (axes.extents[i] != 1 && (squares || i != together)) axes.parallel.push_back(i);
   }
-  KernelMaker maker("k_copy_transposed", std::move(axes));
+  if (!squares) axes.parallel.push_back(together);  // read in runs, though written apart
+  KernelMaker maker(squares ? "k_copy_transposed" : "k_copy_apart", std::move(axes));
   const int read = maker.AddBuffer(base, n.dtype, false, offset, in);
   std::vector<int> written;
-  for (int64_t c = 0; c < kSide; ++c)
-    written.push_back(maker.AddBuffer(id, n.dtype, true, c * apart, out));
+  for (int64_t c = 0; c < (squares ? kSide : 1); ++c)
+    written.push_back(maker.AddBuffer(id, n.dtype, true, c * to[together], out));
   maker.ChooseAxes();
   kir::Builder& b = maker.builder();
   std::vector<kir::V> columns;
-  for (int64_t c = 0; c < kSide; ++c)
+  for (size_t c = 0; c < written.size(); ++c)
     columns.push_back(b.Load(read, c ? b.ConstBits(DType::kI64, uint64_t(c)) : kir::V{}));
-  for (int64_t c = 0; c < kSide; ++c) b.Store(written[size_t(c)], columns[size_t(c)]);
+  for (size_t c = 0; c < written.size(); ++c) b.Store(written[c], columns[c]);
   return maker.Finish(cost::Copy(double(n.layout->size * SizeOf(n.dtype))));
 }
 

@@ -2,6 +2,9 @@
 // Called by kernels/conv/*.cc. Invariant: exact copies; an operand that lies well is not copied.
 #pragma once
 
+#include <algorithm>
+#include <cstdlib>
+
 #include "core/threads/parallel.h"
 #include "kernels/conv/patches.h"
 #include "kernels/gemm/pack.h"
@@ -22,12 +25,41 @@ void CopyMatrix(const U* from, int64_t rows, int64_t cols, int64_t rs, int64_t c
   }
 }
 
+// All elements, in row-major order, of an operand whose first two axes lie inside the others, as
+// those of a kernel (outputs, channels, height, width) do: once through its memory.
+template <typename U>
+void CopyInside(const U* from, const int64_t* extents, const std::array<int64_t, 4>& strides,
+                U* out) {
+  constexpr int64_t kTogether = 64 / sizeof(U);
+  const int64_t matrix = extents[2] * extents[3];
+  ParallelFor(extents[2], std::max<int64_t>(1, 16384 / (extents[0] * extents[1] * extents[3])),
+              [&](int64_t begin, int64_t end) {
+                for (int64_t first = 0; first < extents[3]; first += kTogether) {
+                  const int64_t count = std::min(kTogether, extents[3] - first);
+                  for (int64_t c = begin; c < end; ++c) {
+                    const U* line = from + c * strides[2] + first * strides[3];
+                    U* to = out + c * extents[3] + first;
+                    for (int64_t i = 0; i < extents[0] * extents[1]; ++i, to += matrix) {
+                      const U* in = line + i / extents[1] * strides[0] + i % extents[1] * strides[1];
+                      for (int64_t t = 0; t < count; ++t) to[t] = in[t * strides[3]];
+                    }
+                  }
+                }
+              });
+}
+
 // All elements, in row-major order.
 template <typename U>
 U* CopyDense(const U* from, const int64_t* extents, const std::array<int64_t, 4>& strides,
              int slot) {
   const int64_t size = extents[2] * extents[3];
   U* out = gemm::Scratch::ThisThread().Get<U>(slot, extents[0] * extents[1] * size);
+  const auto apart = [&](int axis) { return extents[axis] == 1 ? 0 : std::abs(strides[axis]); };
+  if (extents[0] * extents[1] * size > 0 &&
+      std::max(apart(0), apart(1)) < std::min(strides[2], strides[3])) {
+    CopyInside(from, extents, strides, out);
+    return out;
+  }
   ParallelFor(
       extents[0] * extents[1], std::max<int64_t>(1, 16384 / std::max<int64_t>(1, size)),
       [&](int64_t begin, int64_t end) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/caches.h"
 #include "core/threads/fp_mode.h"
 #include "core/threads/long_work.h"
 #include "core/threads/parallel.h"
@@ -17,6 +18,8 @@ namespace frazil::conv {
 namespace {
 
 using gemm::Scratch;
+
+constexpr int64_t kMostLinesAtOnce = 64;  // that a slice of the kernel is multiplied by
 
 // A row of the windows of all outputs of a line is a matrix that lies in a line of the image, rows
 // stride_w columns apart: a run of the sum.
@@ -69,29 +72,49 @@ class Lines {
     }
   }
 
+  // How many lines of outputs are multiplied by a slice of the kernel before the next one is read:
+  // as many as stay in the cache beside it, where the whole kernel does not.
+  int64_t LinesAtOnce() const {
+    const int64_t cache = SecondLevelCacheBytes(), kernel = s_.window() * s_.outputs;
+    if (kernel * int64_t(sizeof(S)) <= cache / 4) return 1;
+    const int64_t line = PaddedLines<S>::Columns(s_) * s_.channels * int64_t(sizeof(S));
+    return std::clamp<int64_t>(cache / 3 / (line * s_.stride_h), 1, kMostLinesAtOnce);
+  }
+
   // Lines [begin, end) of outputs.
   void Some(int64_t begin, int64_t end) const {
     const DefaultFpMode mode;
-    const int64_t held = (s_.kernel_h - 1) * s_.dilation_h + 1;
+    const int64_t most = std::min(end - begin, LinesAtOnce());
+    const int64_t held = PaddedLines<S>::Held(s_, most);
     PaddedLines<S> lines(
         g_, held,
         Scratch::ThisThread().Get<S>(Scratch::kPatches, PaddedLines<S>::Elements(s_, held)));
-    std::vector<gemm::Run> runs(size_t(s_.kernel_h), {nullptr, row_});
-    const int64_t lda = s_.stride_w * s_.channels;
-    for (int64_t at = begin; at < end && !Abandoned(); ++at) {
-      const int64_t n = at / s_.out_h, y = at - n * s_.out_h;
-      for (int64_t i = 0; i < s_.kernel_h; ++i)
-        runs[size_t(i)].a = lines.Line(n, y * s_.stride_h + i * s_.dilation_h - s_.top);
-      S* out = static_cast<S*>(g_.result) + at * s_.out_w * s_.outputs;
-      for (int64_t o = 0; o < tiles_.slices(); ++o) {
-        const Slice& slice = slices_[size_t(o)];
-        for (int64_t block = 0; block < tiles_.blocks(); ++block) {
-          const int64_t x = tiles_.Start(block);
-          tiles_.Run(block, o, runs.data(), s_.kernel_h, x * lda, lda, slice.data, slice.stride,
-                     out + x * s_.outputs + o * tiles_.width(), s_.outputs, false);
-        }
+    std::vector<gemm::Run> runs(size_t(s_.kernel_h * most), {nullptr, row_});
+    for (int64_t at = begin; at < end && !Abandoned(); at += most) {
+      const int64_t to = std::min(end, at + most);
+      for (int64_t line = at; line < to; ++line) {
+        const int64_t n = line / s_.out_h, y = line - n * s_.out_h;
+        gemm::Run* first = runs.data() + (line - at) * s_.kernel_h;
+        for (int64_t i = 0; i < s_.kernel_h; ++i)
+          first[i].a = lines.Line(n, y * s_.stride_h + i * s_.dilation_h - s_.top);
       }
-      if (g_.rows_done && !Abandoned()) (*g_.rows_done)(at * s_.out_w, (at + 1) * s_.out_w);
+      for (int64_t o = 0; o < tiles_.slices(); ++o) {
+        for (int64_t line = at; line < to; ++line)
+          Multiply(line, o, runs.data() + (line - at) * s_.kernel_h);
+      }
+      if (g_.rows_done && !Abandoned()) (*g_.rows_done)(at * s_.out_w, to * s_.out_w);
+    }
+  }
+
+  // One line of outputs, of slice o of the kernel.
+  void Multiply(int64_t line, int64_t o, const gemm::Run* runs) const {
+    const int64_t lda = s_.stride_w * s_.channels;
+    const Slice& slice = slices_[size_t(o)];
+    S* out = static_cast<S*>(g_.result) + line * s_.out_w * s_.outputs + o * tiles_.width();
+    for (int64_t block = 0; block < tiles_.blocks(); ++block) {
+      const int64_t x = tiles_.Start(block);
+      tiles_.Run(block, o, runs, s_.kernel_h, x * lda, lda, slice.data, slice.stride,
+                 out + x * s_.outputs, s_.outputs, false);
     }
   }
 

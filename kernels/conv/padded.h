@@ -30,6 +30,13 @@ class PaddedLines {
   static int64_t Height(const ConvShape& s) {
     return (s.out_h - 1) * s.stride_h + (s.kernel_h - 1) * s.dilation_h + 1;
   }
+  // Lines that so many lines of outputs, one after another, take up: of an image, or of several with
+  // what stands between them.
+  static int64_t Held(const ConvShape& s, int64_t lines) {
+    const int64_t above = (s.kernel_h - 1) * s.dilation_h + 1;
+    return std::min((lines - 1) * std::max(s.stride_h, above) + above,
+                    (lines / s.out_h + 2) * Height(s));
+  }
   // Elements of memory for so many lines.
   static int64_t Elements(const ConvShape& s, int64_t held) {
     return (held + 1) * (Columns(s) * s.channels + kGap);

@@ -14,12 +14,10 @@ template <typename S>
 class RunTiles {
  public:
   static constexpr bool kF64 = sizeof(S) == 8;
-  static constexpr int kVectors = 2;  // of a slice
-
   // `isa` is not kScalar. Neither rows nor cols is 0.
   RunTiles(Isa isa, gemm::ALayout layout, int64_t rows, int64_t cols)
       : lanes_(gemm::Lanes(isa, kF64)), rows_(rows), cols_(cols) {
-    const int vectors = cols <= lanes_ ? 1 : kVectors;
+    const int vectors = cols <= lanes_ ? 1 : Vectors(isa, layout);
     width_ = vectors * lanes_;
     const int64_t most = gemm::MaxRows(isa, vectors, gemm::Step::kFma, true);
     blocks_ = (rows + most - 1) / most;
@@ -38,6 +36,13 @@ class RunTiles {
       }
     }
     gemm::SetMask(shape_[0][1], int((last - 1) % lanes_ + 1), &mask_);
+  }
+
+  // Vectors of a slice. Rows that lie together are read from a line each step, however few: fewer
+  // rows of more vectors read less.
+  int Vectors(Isa isa, gemm::ALayout layout) const {
+    return isa == Isa::kAvx512 && layout == gemm::ALayout::kColumns && cols_ % (4 * lanes_) == 0 ? 4
+                                                                                                 : 2;
   }
 
   // False where the kernels cannot be generated.

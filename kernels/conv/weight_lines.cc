@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/caches.h"
 #include "core/threads/fp_mode.h"
 #include "core/threads/long_work.h"
 #include "core/threads/parallel.h"
@@ -19,7 +20,8 @@ using gemm::Block;
 using gemm::kChunk;
 using gemm::Scratch;
 
-constexpr int64_t kPiece = 256;  // positions at a time, whose operands stay in the cache
+constexpr int64_t kFewPositions = 256, kManyPositions = 512;  // at a time
+constexpr int64_t kFewestReaders = 8;                         // of a slice of the other operand, for it to be made dense
 
 // For one row of the windows, an element of which is a column of the left factor: the outputs of a
 // line are a run of the sum, and so are those of the next.
@@ -33,6 +35,7 @@ class WeightLines {
         row_(s_.kernel_w * s_.channels),
         tiles_(isa, gemm::ALayout::kColumns, row_, s_.outputs),
         positions_(s_.positions()),
+        piece_(Bytes(kManyPositions) <= SecondLevelCacheBytes() ? kManyPositions : kFewPositions),
         chunks_((positions_ + kChunk - 1) / kChunk) {}
 
   bool Run() {
@@ -53,6 +56,14 @@ class WeightLines {
   }
 
  private:
+  // Lines of the image that so many positions take up, and their memory.
+  int64_t Held(int64_t positions) const {
+    return PaddedLines<S>::Held(s_, positions / s_.out_w + 2);
+  }
+  int64_t Bytes(int64_t positions) const {
+    return PaddedLines<S>::Elements(s_, Held(positions)) * int64_t(sizeof(S));
+  }
+
   // Whether each thread has chunks of its own rather than blocks of rows: then it reads its part of
   // the operands alone, but what each chunk gives is kept. Not where threads would wait for others.
   bool SharesChunks(int64_t blocks, int64_t size) const {
@@ -92,31 +103,38 @@ class WeightLines {
   // What chunk `index` of the positions gives to blocks [begin, end) of rows, which `out` has.
   void Chunk(int64_t index, int64_t begin, int64_t end, const Block<S>& out) const {
     const int64_t first = index * kChunk, last = std::min(positions_, first + kChunk);
-    const int64_t lines = std::min(kPiece, last - first) / s_.out_w + 2,
-                  above = (s_.kernel_h - 1) * s_.dilation_h + 1;
-    // Of an image, or of one after another, with what stands between them.
-    const int64_t held = std::min((lines - 1) * std::max(s_.stride_h, above) + above,
-                                  (lines / s_.out_h + 2) * PaddedLines<S>::Height(s_));
+    const int64_t held = Held(std::min(piece_, last - first));
     PaddedLines<S> image(
         g_, held,
         Scratch::ThisThread().Get<S>(Scratch::kPatches, PaddedLines<S>::Elements(s_, held)));
     std::vector<gemm::Run> runs;
-    for (int64_t at = first; at < last && !Abandoned(); at += kPiece) {
-      const int64_t to = std::min(last, at + kPiece);
+    for (int64_t at = first; at < last && !Abandoned(); at += piece_) {
+      const int64_t to = std::min(last, at + piece_);
       const int64_t i0 = begin / tiles_.blocks(), i1 = (end - 1) / tiles_.blocks() + 1;
       runs.clear();
       for (int64_t i = i0; i < i1; ++i) AddRuns(at, to, i, &image, &runs);
       const int64_t count = int64_t(runs.size()) / (i1 - i0);
       for (int64_t o = 0; o < tiles_.slices(); ++o) {
+        const gemm::View<S> other = OthersOf(at, to, o, end - begin);
         for (int64_t b = begin; b < end; ++b) {
           const int64_t i = b / tiles_.blocks(), block = b - i * tiles_.blocks();
           tiles_.Run(block, o, runs.data() + (i - i0) * count, count, tiles_.Start(block),
-                     s_.stride_w * s_.channels, other_.At(at, o * tiles_.width()), other_.rs,
+                     s_.stride_w * s_.channels, other.data, other.rs,
                      out.data + (RowOf(b) - RowOf(begin)) * out.ld + o * tiles_.width(), out.ld,
                      at != first);
         }
       }
     }
+  }
+
+  // Slice o of the other operand at positions [at, to): dense, if several tiles read it.
+  gemm::View<S> OthersOf(int64_t at, int64_t to, int64_t o, int64_t readers) const {
+    const int64_t first = o * tiles_.width(), width = std::min(tiles_.width(), s_.outputs - first);
+    const gemm::View<S> whole{other_.At(at, first), other_.rs, 1};
+    if (readers < kFewestReaders || other_.rs <= tiles_.width()) return whole;
+    S* to_slice = Scratch::ThisThread().Get<S>(Scratch::kSlices, piece_ * tiles_.width());
+    gemm::PackPanel(whole, to - at, width, tiles_.width(), to_slice);
+    return {to_slice, tiles_.width(), 1};
   }
 
   // Positions [at, to) under row i of the window.
@@ -138,7 +156,7 @@ class WeightLines {
   const gemm::View<S> other_;
   const int64_t row_;  // elements of a window's row
   const RunTiles<S> tiles_;
-  const int64_t positions_, chunks_;
+  const int64_t positions_, piece_, chunks_;  // piece: positions at a time
 };
 
 }  // namespace

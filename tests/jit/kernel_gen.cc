@@ -145,6 +145,7 @@ class Generator {
     k_.has_loop = options_.loops && Chance(rng_, 60);
     if (k_.has_loop && Chance(rng_, 50)) k_.vec = VecAxis::kLoop;
     if (k_.has_loop && (k_.vec == VecAxis::kLoop || k_.rank > 1)) k_.chunked = Chance(rng_, 25);
+    lanes_ = k_.vec == VecAxis::kLoop || (options_.down && Chance(rng_, 60)) ? 64 : 8;
     k_.stream = !k_.has_loop && !options_.moves && Chance(rng_, 15);
     if (options_.moves && options_.repeats && !k_.has_loop) {
       k_.moves = Chance(rng_, 80);
@@ -250,7 +251,7 @@ class Generator {
     const ReduceKind kind = Choose(rng_, {ReduceKind::kSum, ReduceKind::kSum, ReduceKind::kProd,
                                           ReduceKind::kMax, ReduceKind::kMin});
     const bool laned = IsWideFloat(type) && (kind == ReduceKind::kSum || kind == ReduceKind::kProd);
-    return b_.Reduce(kind, Pick(type), !laned ? 0 : k_.vec == VecAxis::kLoop ? 64 : 8);
+    return b_.Reduce(kind, Pick(type), !laned ? 0 : lanes_);
   }
 
   void Values() {
@@ -400,6 +401,7 @@ class Generator {
   std::vector<bool> stored_ = std::vector<bool>(16, false);
   bool in_loop_ = false;
   bool in_repeat_ = false;
+  int lanes_ = 8;
   int count_ = 0;  // the scalar that counts repeats
 };
 

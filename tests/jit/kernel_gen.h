@@ -22,6 +22,7 @@ struct GenOptions {
   bool small_types = true;   // i8 i16 u8 u16 f16 bf16
   bool calls = false;        // call exp, log, ...
   bool index = true;         // loads of indices, which are i64
+  bool down = false;         // sums in 64 lanes, columns in vectors
   bool repeats = false;      // repeats, in kernels without a loop axis
   bool moves = false;        // and buffers that move with their iterations, points one by one
   std::vector<DType> types;  // only these, if any are given

@@ -1016,6 +1016,7 @@ TEST_P(X86Test, RandomKernels) {
   int ran = 0;
   for (uint64_t seed = 0; seed < 1500; ++seed) {
     options.calls = seed % 3 == 0;
+    options.down = seed % 2 == 0;
     const Comparison c = CompareEmitters(*interpreter_, *emitter_, seed, options);
     ASSERT_EQ(c.difference, "");
     ran += !c.refused;

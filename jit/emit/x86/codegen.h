@@ -135,7 +135,9 @@ class Codegen : Selection {
   void Accumulate(Accumulator* acc, const Operand& reg);
   Mem AccMem(const Accumulator& acc, int position);
   Mem AccMemAt(const Accumulator& acc, const Gp& lane);
+  int Positions() const;
   Operand FinishReduce(const Accumulator& acc);
+  Operand HalvePositions(const Accumulator& acc, int position, int count);
   Operand HalveLanes(const kir::Inst& inst, const Operand& value);
   Operand HalveBool(const kir::Inst& inst, const Operand& value);
   Operand Combine(const kir::Inst& inst, const Operand& a, const Operand& b);

@@ -95,7 +95,7 @@ void Codegen::EmitLoop(Id begin, Id end) {
       accs_.push_back(std::move(acc));
     });
   }
-  positions_ = space_ ? 8 : 64 / v_;
+  positions_ = Positions();
   int copies = laned ? positions_ : cost <= 4 ? 4 : cost <= 12 ? 2 : 1;
   if (copies > 8 || cost * copies > tuned::kUnrollLimit) copies = 1;
   cc_.cmp(lo_, hi_);
@@ -207,7 +207,7 @@ void Codegen::StepAccumulator(Accumulator* acc, Gp* lane) {
     *lane = cc_.newInt64("lane");
     cc_.mov(*lane, j_);
     cc_.sub(*lane, lo_);
-    cc_.and_(*lane, space_ ? 7 : 63);
+    cc_.and_(*lane, space_ ? positions_ - 1 : 63);
     if (space_) cc_.shl(*lane, v_ == 16 ? 4 : v_ == 8 ? 3 : 2);
   }
   const Mem mem = AccMemAt(*acc, *lane);

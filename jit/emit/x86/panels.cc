@@ -194,7 +194,7 @@ void Codegen::AllotPanel() {
 void Codegen::EmitPanels() {
   level_ = kPointLevel;
   FullLanes();
-  positions_ = 8;
+  positions_ = Positions();
   AllotPanel();
   const std::vector<int> parts = PanelParts();
   Label top = cc_.newLabel(), done = cc_.newLabel();

@@ -15,6 +15,15 @@ using kir::Inst;
 using kir::ReduceKind;
 namespace I = x86::Inst;
 
+// Steps that the lanes of a laned reduce fill.
+int Codegen::Positions() const {
+  if (!space_) return 64 / v_;
+  for (const Inst& inst : k_.body) {
+    if (inst.op == Op::kReduce && inst.lanes) return inst.lanes;
+  }
+  return 8;
+}
+
 // Bits of the value that changes nothing.
 uint64_t Codegen::Identity(const Inst& inst) const {
   const DType t = inst.type;
@@ -150,21 +159,27 @@ Codegen::Operand Codegen::FinishReduce(const Accumulator& acc) {
   const Inst& inst = k_.body[acc.id];
   std::vector<Operand> parts = acc.regs;
   if (!acc.laned && panel_at_.isValid()) parts = {Make(inst.type, I::kIdVmovups, AccMem(acc, 0))};
-  if (acc.laned) {  // the first halving reads the stack
-    const int half = positions_ / 2;
-    parts.clear();
-    for (int i = 0; i < half; ++i) {
-      Vec low = NewFor(inst.type);
-      cc_.emit(I::kIdVmovups, low, AccMem(acc, i));
-      parts.push_back(Combine(inst, low, AccMem(acc, i + half)));
-    }
-  }
+  if (acc.laned) parts = {HalvePositions(acc, 0, 1)};
   while (parts.size() > 1) {
     const size_t half = parts.size() / 2;
     for (size_t i = 0; i < half; ++i) parts[i] = Combine(inst, parts[i], parts[i + half]);
     parts.resize(half);
   }
   return space_ ? parts[0] : HalveLanes(inst, parts[0]);
+}
+
+// What the halving of positions leaves at `position` while there are `count`. One branch after the
+// other, so that few registers are held; the first halving reads the stack.
+Codegen::Operand Codegen::HalvePositions(const Accumulator& acc, int position, int count) {
+  const Inst& inst = k_.body[acc.id];
+  if (count == positions_) {
+    Vec value = NewFor(inst.type);
+    cc_.emit(I::kIdVmovups, value, AccMem(acc, position));
+    return value;
+  }
+  const Operand low = HalvePositions(acc, position, 2 * count);
+  if (2 * count == positions_) return Combine(inst, low, AccMem(acc, position + count));
+  return Combine(inst, low, HalvePositions(acc, position + count, 2 * count));
 }
 
 // Combines lane i with lane i + half, again and again. Exchanging the halves instead of extracting

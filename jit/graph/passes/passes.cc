@@ -15,6 +15,7 @@ constexpr Pass kPasses[] = {
     {"pads", "sums of parts padded with zeros are put together", Pads},
     {"join", "products of successive rows become one", JoinProducts, true},
     {"split", "what is read in slices is computed in slices", Split},
+    {"reorder", "what is made of convolutions' results is computed as these lie", Reorder},
     {"lay_out", "a matrix that many products read across is copied once", LayOut, true},
     {"dce", "nodes that no output needs go", Dce},
     {"roll", "a repeated body becomes a loop", Roll},

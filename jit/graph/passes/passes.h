@@ -20,6 +20,7 @@ void Pads(Graph* graph);          // pads.cc: sums of parts padded with zeros ar
 void Dce(Graph* graph);           // nodes that no output needs go
 void JoinProducts(Graph* graph);  // join_products.cc: products of successive rows become one
 void Split(Graph* graph);         // split.cc: what is read in slices is computed in slices
+void Reorder(Graph* graph);       // reorder.cc: convolutions' results stay channels last
 void LayOut(Graph* graph);        // lay_out.cc: what many products read across is copied once
 void Roll(Graph* graph);          // roll.cc: a repeated body becomes a loop
 void WriteOut(Graph* graph);      // write_out.cc: loops over small arrays become scalars
