@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "autograd/linear_rules.h"
+#include "autograd/product_rules.h"
 #include "autograd/tape.h"
 #include "core/check.h"
 #include "core/collective.h"
@@ -390,46 +391,6 @@ Tensor grad_sparse_dense(const Tensor& g, const Tensor& values, const Tensor& st
 Tensor grad_sparse_rows(const Tensor& g, const Tensor& structure, const Tensor& other,
                         const TapeNode& node, bool transposed) {
   return Sparse(OpId::k_sparse_matmul, g, structure, ops::conj(other), node, transposed);
-}
-
-Tensor Transposed(const Tensor& t) {
-  DimVec axes(t.rank());
-  for (int i = 0; i < t.rank(); ++i) axes[i] = i;
-  std::swap(axes[t.rank() - 1], axes[t.rank() - 2]);
-  return ops::permute_dims(t, axes);
-}
-
-// Whether a matrix is stored along its columns, as the transpose of a weight is.
-bool StoredByColumns(const Tensor& t) {
-  const Layout* layout = t.layout();
-  const int r = t.rank();
-  return layout->extents[r - 1] > 1 && layout->strides_[r - 1] != 1 && layout->strides_[r - 2] == 1;
-}
-
-// a @ b, stored by columns if `like` is: what follows then reads both in one order. An element is
-// the same sum of the same products either way.
-Tensor ProductStoredAs(const Tensor& like, const Tensor& a, const Tensor& b) {
-  if (!StoredByColumns(like)) return ops::matmul(a, b);
-  return Transposed(ops::matmul(Transposed(b), Transposed(a)));
-}
-
-Tensor grad_matmul_a(const Tensor& g, const Tensor& a, const Tensor& b) {
-  return ProductStoredAs(a, g, Transposed(b));
-}
-
-// The matrices of the leading axes as the rows of one.
-Tensor Stacked(const Tensor& t) {
-  const int64_t columns = t.dims().back();
-  return ops::reshape(t, {t.size() / std::max<int64_t>(columns, 1), columns});
-}
-
-// Where one matrix b met many matrices, its gradient is one product over the rows of all.
-Tensor grad_matmul_b(const Tensor& g, const Tensor& a, const Tensor& b) {
-  const Dims leading = b.dims().first(b.rank() - 2);
-  const bool one = std::all_of(leading.begin(), leading.end(), [](int64_t n) { return n == 1; });
-  if (!one || a.rank() == 2 || a.size() == 0 || g.size() == 0)
-    return ProductStoredAs(b, Transposed(a), g);
-  return ops::reshape(ProductStoredAs(b, Transposed(Stacked(a)), Stacked(g)), b.dims());
 }
 
 // attend(q, k, v): see core/functions/attention.h. The op makes the gradients of all three inputs

@@ -73,10 +73,13 @@ Status Walk::Run(std::vector<Root> roots) {
   for (const Root& root : roots) Add(root.node.get(), root.seed);
   roots.clear();
   for (Visit& visit : visits_) {
+    if (visit.waiting) Add(&visit, visit.waiting->Take());
     if (visit.useful && (visit.grad.defined() || !visit.parts.empty())) {
       if (Status s = Step(&visit); !s.ok()) return Blame(*visit.node, s);
     }
     const GradNode::Kind kind = visit.node->kind;
+    if (visit.merged)
+      static_cast<TapeNode*>(visit.node.get())->passes.fetch_add(1, std::memory_order_relaxed);
     if (kind == GradNode::Kind::kOp || kind == GradNode::Kind::kPart ||
         kind == GradNode::Kind::kCustom)
       visit.node = nullptr;
@@ -115,8 +118,48 @@ Status Walk::Collect(absl::Span<const Root> roots) {
             [](const Visit& x, const Visit& y) { return x.node->sequence > y.node->sequence; });
   for (size_t i = 0; i < visits_.size(); ++i)
     index_[visits_[i].node.get()] = static_cast<int32_t>(i);
-  for (auto it = visits_.rbegin(); it != visits_.rend(); ++it) it->useful = Leads(*it->node);
+  for (auto id = static_cast<int32_t>(visits_.size()); --id >= 0;) {
+    Visit& visit = visits_[id];
+    visit.useful = Leads(*visit.node);
+    if (!visit.useful || visit.node->kind != GradNode::Kind::kOp) continue;
+    const auto& op = static_cast<const TapeNode&>(*visit.node);
+    if (op.composite) continue;
+    if (Merge(id)) {
+      visit.useful = false;
+    } else if (op.op == OpId::k_matmul) {
+      CountProducts(op);
+    }
+  }
   return absl::OkStatus();
+}
+
+// Whether an older node makes the same view of the same tensor, as `w.T` in every step of a loop
+// does: that one gets the gradients of both then. It comes later in the walk than whatever reads
+// either.
+bool Walk::Merge(int32_t id) {
+  const auto& node = static_cast<const TapeNode&>(*visits_[id].node);
+  if (Info(node.op).klass != OpClass::kView || Wanted(node)) return false;
+  const int32_t edge = index_.find(node.inputs[0].edge.get())->second;
+  int32_t& oldest = visits_[edge].view;
+  if (oldest < 0) {
+    oldest = id;
+    return false;
+  }
+  const auto key = [&](const TapeNode& of) {
+    return ViewKey{edge, of.op, of.attrs, of.inputs[0].shape.get()};
+  };
+  views_.try_emplace(key(static_cast<const TapeNode&>(*visits_[oldest].node)), oldest);
+  const auto [same, fresh] = views_.try_emplace(key(node), id);
+  if (fresh) return false;
+  index_[&node] = same->second;
+  return visits_[id].merged = true;
+}
+
+void Walk::CountProducts(const TapeNode& node) {
+  for (int i = 0; i < 2; ++i) {
+    const GradNode* edge = node.inputs[i].edge.get();
+    if (edge && At(edge).useful && MayWait(node, i)) ++At(edge).products;
+  }
 }
 
 // Asked oldest first, so that what the node depends on has its answer.
@@ -127,9 +170,18 @@ bool Walk::Leads(const GradNode& node) const {
   return leads;
 }
 
-void Walk::Add(const GradNode* node, const Tensor& g) {
-  Visit& visit = At(node);
-  visit.grad = visit.grad.defined() ? ops::add(visit.grad, g) : g;
+void Walk::Add(Visit* visit, const Tensor& g) {
+  if (g.defined()) visit->grad = visit->grad.defined() ? ops::add(visit->grad, g) : g;
+}
+
+// The gradient of a product's operand, which others may follow. With the last one none waits any
+// more.
+void Walk::Wait(const TapeNode& node, int input, Visit* edge, const Tensor& g) {
+  if (!edge->waiting) edge->waiting = std::make_unique<WaitingProducts>();
+  Add(edge, edge->waiting->Add(node, input, g));
+  if (--edge->products > 0) return;
+  Add(edge, edge->waiting->Take());
+  edge->waiting = nullptr;
 }
 
 Status Walk::Step(Visit* visit) {
@@ -173,6 +225,13 @@ Status Walk::StepOp(TapeNode* node, const Tensor& g) {
   for (size_t i = 0; i < node->inputs.size(); ++i) {
     const auto& in = node->inputs[i];
     if (!in.edge || !At(in.edge.get()).useful) continue;
+    Visit& edge = At(in.edge.get());
+    if (node->op == OpId::k_matmul && (edge.waiting || edge.products > 1) &&
+        MayWait(*node, static_cast<int>(i))) {
+      Wait(*node, static_cast<int>(i), &edge, g);
+      if (edge.grad.defined()) FZ_RETURN_IF_ERROR(edge.grad.status());
+      continue;
+    }
     const Tensor raw = ApplyRule(*node, static_cast<int>(i), g, output, &shared);
     if (!raw.defined()) continue;
     const Tensor grad = SumTo(raw, in.shape);

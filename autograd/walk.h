@@ -4,9 +4,11 @@
 // nobody else holds is freed, with what it saved, as soon as the walk has passed it.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "autograd/product_rules.h"
 #include "autograd/tape.h"
 
 namespace frazil::autograd {
@@ -41,17 +43,27 @@ class Walk {
     bool useful = false;        // leads to a wanted gradient
     Tensor grad;                // the sum so far
     std::vector<Tensor> parts;  // of a CustomNode: those of its results
+    bool merged = false;        // another node stands for it
+    int32_t view = -1;          // the oldest view of it
+    int32_t products = 0;       // gradients yet to come that may wait for each other
+    std::unique_ptr<WaitingProducts> waiting;
   };
+  // Which view of what.
+  using ViewKey = std::tuple<int32_t, OpId, Attrs, const Layout*>;
 
   bool Wanted(const GradNode& node) const;
   Status Collect(absl::Span<const Root> roots);
   bool Leads(const GradNode& node) const;
+  bool Merge(int32_t id);
+  void CountProducts(const TapeNode& node);
+  void Wait(const TapeNode& node, int input, Visit* edge, const Tensor& g);
   Status Step(Visit* visit);
   Status StepOp(TapeNode* node, const Tensor& g);
   Status StepComposite(const TapeNode& node, const Tensor& g);
   Status StepCustom(const CustomNode& node, absl::Span<const Tensor> gradients);
   StatusOr<Ref<TapeNode>> WithSaved(const TapeNode& node);
-  void Add(const GradNode* node, const Tensor& g);
+  void Add(const GradNode* node, const Tensor& g) { Add(&At(node), g); }
+  static void Add(Visit* visit, const Tensor& g);
   Visit& At(const GradNode* node) { return visits_[index_.find(node)->second]; }
   const Visit& At(const GradNode* node) const { return visits_[index_.find(node)->second]; }
 
@@ -59,6 +71,7 @@ class Walk {
   absl::Span<const Tensor> others_;
   std::vector<Visit> visits_;  // newest first
   absl::flat_hash_map<const GradNode*, int32_t> index_;
+  absl::flat_hash_map<ViewKey, int32_t> views_;  // of what has several
   std::vector<std::pair<LeafNode*, Tensor>> leaves_;
   // Results of composites that were made again for nodes that read them, until the walk has passed
   // the composite.
