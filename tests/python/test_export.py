@@ -320,6 +320,75 @@ def test_what_depends_on_a_size_in_another_way_is_refused(tmp_path):
         g(normal(5))
 
 
+def agree_at(g, f, sizes):
+    for n in sizes:
+        for x in (normal(n), normal(n).astype("float64").astype("float32") - 1):
+            assert bits(g(x)) == bits(f(x)), n
+
+
+def test_sizes_with_which_a_function_does_other_things_are_ranges_of_their_own(tmp_path):
+    def steps(x):
+        if x.shape[0] >= 16:
+            x = fz.exp(x)
+        elif x.shape[0] < 5:
+            return x.sum() - x[0]
+        return x * 2 + x.shape[0]
+
+    g = exported(tmp_path, steps, (normal(7),), dynamic={"x": {0: "n"}})
+    agree_at(g, steps, (1, 2, 4, 5, 6, 15, 16, 17, 300))
+
+    def few(x):  # other calls at each size
+        total = x[0]
+        for i in range(1, x.shape[0]):
+            total = total * 2 + x[i]
+        return total
+
+    g = exported(tmp_path, few, (normal(4),), dynamic={"x": {0: fz.Dim("n", 1, 6)}})
+    agree_at(g, few, range(1, 7))
+
+    def cut(x):
+        return x[:100].sum(), x[: x.shape[0] // 2][:9]
+
+    g = exported(tmp_path, cut, (normal(7),), dynamic={"x": {0: "n"}})
+    for n in (1, 2, 7, 17, 18, 19, 20, 99, 100, 101, 102, 1000):
+        x = normal(n)
+        assert [bits(y) for y in g(x)] == [bits(y) for y in cut(x)], n
+
+    def two(x, y):  # compares two sizes: its ranges are no boxes
+        return fz.matmul(x, y) if x.shape[0] > y.shape[1] else x @ y * 2
+
+    dynamic = {0: {0: "n"}, 1: {1: fz.Dim("m", multiple_of=4)}}
+    with pytest.raises(ValueError, match="two cannot be exported: it makes 1 calls at"):
+        exported(tmp_path, two, (normal(7, 3), normal(3, 8)), dynamic=dynamic)
+
+
+def test_a_size_that_the_code_names_is_tried(tmp_path):
+    class Long(nn.Module):
+        def __init__(self, limit):
+            self.limit = limit
+
+        def forward(self, x):
+            return x * 2 if x.shape[0] > self.limit else x
+
+    for f in (lambda x: x * 2 if x.shape[0] > 300 else x, Long(300)):
+        g = exported(tmp_path, f, (normal(7),), dynamic={0: {0: "n"}})
+        agree_at(g, f, (1, 7, 299, 300, 301, 302, 1000))
+
+
+def test_a_range_ends_where_the_function_fails(tmp_path):
+    table = normal(40)
+
+    def placed(x):
+        return x + table[: x.shape[0]]
+
+    g = exported(tmp_path, placed, (normal(7),), dynamic={"x": {0: "n"}})
+    agree_at(g, placed, (1, 7, 39, 40))
+    with pytest.raises(ValueError, match=r"\[placed\] n is from 1 to 40, got 41"):
+        g(normal(41))
+    with pytest.raises(ValueError, match="fails at n=50, which its dynamic sizes allow"):
+        exported(tmp_path, placed, (normal(7),), dynamic={"x": {0: fz.Dim("n", max=50)}})
+
+
 # Branches and loops
 
 

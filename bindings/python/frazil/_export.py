@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 from frazil import _export_file, _export_names, random
 from frazil import _export_program as _program
 from frazil import _frazil as _fz
-from frazil._export_sizes import Dim, sizes_to_try
+from frazil._export_ranges import Fails, Ranges, integers_of
+from frazil._export_sizes import Dim
 from frazil._frazil import Tensor, Traced
 from frazil._grad import no_grad
 from frazil._named import flag as _flag
@@ -29,9 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Dim", "export"]
 
 _learnt, _put_back = _fz.program.learnt, _fz.program.put_back
-_REMAINDERS = 16  # of a quotient's divisor that are tried
 _CALLS = 12  # in which a call is learnt, or is not
-_LARGEST = 1 << 22  # elements of an input at the end of its range
 
 
 def export(
@@ -125,6 +124,7 @@ class _Exporter:
         self.dims = self._dims(dynamic)
         self.args = args
         self.result: Any = None
+        self.ranks: list[int] = []  # of the tensors in it
 
     # Arguments
 
@@ -212,14 +212,18 @@ class _Exporter:
     # Runs
 
     def run(self, examples: Sequence[Sequence[Any]], path: Any) -> None:
-        paths = []
-        for i, given in enumerate([self.args, *examples]):
-            args = list(given)
-            if i > 0:
-                self._check_example(i, args)
-            paths.append(self._path_of_example(args))
-        whole = _program.merged(paths)
-        self._write(whole, path)
+        given = [self.args, *map(list, examples)]
+        for i, args in enumerate(given[1:], 1):
+            self._check_example(i, args)
+        ranges = Ranges(
+            list({d.name: d for axes in self.dims.values() for d in axes.values()}.values()),
+            len(given),
+            at=lambda i: self._example_sizes(given[i]),
+            capture=lambda i, sizes: self._capture_at(given[i], sizes),
+            elements=lambda i, sizes: self._elements(given[i], sizes),
+            named=integers_of(self.fn, _export_names.modules_of(self.fn, self.args)),
+        )
+        self._write(ranges.whole(), path)
 
     def _check_example(self, i: int, args: list[Any]) -> None:
         first, self.inputs = self.inputs, []
@@ -237,32 +241,6 @@ class _Exporter:
                 )
         self.inputs = first
 
-    def _path_of_example(self, args: list[Any]) -> _program.Path:
-        dims = list({d.name: d for axes in self.dims.values() for d in axes.values()}.values())
-        example = self._example_sizes(args)
-        runs, paths = [example], [self._capture(args)]
-        for sizes in sizes_to_try(dims, example):
-            at_end = any(sizes[d.name] == d.max for d in dims)
-            if at_end and self._elements(args, sizes) > _LARGEST:
-                continue
-            runs.append(sizes)
-            paths.append(self._capture_at(args, sizes))
-        path = _program.unified(paths, runs)
-        period = _program.period_of(path)
-        if period > 1:  # quotients: sizes in a row, so that every remainder is seen
-            for dim in dims:
-                for k in range(1, min(period, _REMAINDERS) + 1):
-                    n = example[dim.name] + k * dim.multiple_of
-                    sizes = {**example, dim.name: n}
-                    if n <= dim.max and sizes not in runs:
-                        runs.append(sizes)
-                        paths.append(self._capture_at(args, sizes))
-            path = _program.unified(paths, runs)
-        for dim in dims:
-            if dim.open and dim.min == 1:
-                self._try_one(dim, args, example, runs, paths)
-        return path
-
     def _elements(self, args: list[Any], sizes: dict[str, int]) -> int:
         most = 0
         for i, t in enumerate(_inputs_of(args)):
@@ -273,27 +251,16 @@ class _Exporter:
             most = max(most, n)
         return most
 
-    def _try_one(
-        self, dim: Dim, args: list[Any], example: dict[str, int], runs: Any, paths: Any
-    ) -> None:
-        """A size of 1, which broadcasting may treat in another way: then the range begins at 2."""
-        sizes = {**example, dim.name: 1}
-        if dim.multiple_of > 1:
-            dim.min = dim.multiple_of
-            return
-        try:
-            _program.unified([*paths, self._capture_at(args, sizes)], [*runs, sizes])
-        except (_program.Refused, ValueError, TypeError, IndexError, RuntimeError):
-            dim.min = 2
-
     def _capture_at(self, args: list[Any], sizes: dict[str, int]) -> _program.Path:
+        if sizes == self._example_sizes(args):
+            return self._capture(args)
         shown = ", ".join(f"{k}={v}" for k, v in sizes.items())
         try:
             return self._capture(self._resized(args, sizes))
         except _program.Refused:
             raise
         except Exception as error:
-            raise ValueError(
+            raise Fails(
                 f"[export] {self.name} fails at {shown}, which its dynamic sizes allow: {error} "
                 "Give the sizes that it takes: Dim(name, min, max, multiple_of)."
             ) from error
@@ -345,7 +312,7 @@ class _Exporter:
         )  # fmt: skip
         for _ in range(_CALLS):
             try:
-                traced(*args)
+                self.ranks = [t.ndim for t in _inputs_of([traced(*args)])]
             except RuntimeError as error:
                 raise _refusal_of(error) from None
             finally:
@@ -488,12 +455,12 @@ def _argument_names(fn: Any, args: list[Any]) -> list[str]:
 
 
 def _inputs_of(args: Sequence[Any]) -> list[Tensor]:
-    """The tensors that are inputs, in the order of _Exporter._structure."""
+    """The tensors that are inputs, in the order of _Exporter._structure; those of a result."""
     found: list[Tensor] = []
     for x in args:
         if isinstance(x, Tensor):
             found.append(x)
-        elif not _export_names.holds_state(x) and type(x) in (list, tuple, dict):
+        elif not _export_names.holds_state(x) and isinstance(x, (list, tuple, dict)):
             found += _inputs_of(list(x.values()) if type(x) is dict else x)
     return found
 

@@ -165,8 +165,8 @@ class _OnnxExporter(_Exporter):
         for name, value in zip(names, results, strict=True):
             graph.nodes.append(helper.make_node("Identity", [value.name], [name]))
         outputs = [
-            helper.make_tensor_value_info(name, dtype_number(value.dtype), None)
-            for name, value in zip(names, results, strict=True)
+            helper.make_tensor_value_info(name, dtype_number(value.dtype), [None] * rank)
+            for name, value, rank in zip(names, results, self.ranks, strict=True)
         ]
         initializers = [
             onnx.numpy_helper.from_array(array, name) for name, array in graph.initializers.items()
