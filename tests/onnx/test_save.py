@@ -139,6 +139,17 @@ def test_branches_are_ifs_and_long_loops_loops(tmp_path):
     agrees(branch, path, (-fz.ones(3),))
 
 
+def test_arguments_by_keyword(tmp_path):
+    def f(x, mask=None, *, scale):
+        return fz.where(mask, x * scale, 0.0)
+
+    x, mask, scale = normal(3, 2), normal(3, 2) > 0, normal(2)
+    path = tmp_path / "m.onnx"
+    fz.onnx.save(f, (x,), path, kwargs={"mask": mask, "scale": scale},
+                 dynamic_axes={0: {0: "n"}, "b": {0: "n"}}, input_names=["a", "b", "c"])  # fmt: skip
+    agrees(lambda x, m, s: f(x, m, scale=s), path, (x, mask, scale))
+
+
 def test_half_and_double(tmp_path):
     path = tmp_path / "m.onnx"
     for dtype in ("float16", "float64"):

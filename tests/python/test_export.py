@@ -92,6 +92,42 @@ def test_nests_of_arguments_and_results(tmp_path):
         g({"pair": 1}, 2.5, True)
 
 
+def test_arguments_by_keyword(tmp_path):
+    def f(x, mask=None, *, scale, **more):
+        if more["flag"].sum() > 0:
+            x = x + 1
+        return fz.where(mask, x * scale, 0.0) if mask is not None else x
+
+    x, mask, scale = normal(3, 2), normal(3, 2) > 0, normal(2)
+    on, off = fz.ones(1), fz.zeros(1)
+    kwargs = {"scale": scale, "mask": mask, "flag": on}
+    more = [((x,), {"flag": off, "mask": mask, "scale": scale})]
+    dynamic = {"x": {0: "n"}, "mask": {0: "n"}}
+    g = exported(tmp_path, f, (x,), kwargs=kwargs, dynamic=dynamic, examples=more)
+    assert list(g.inputs) == ["x", "scale", "mask", "flag"]
+    for n, flag in ((3, on), (5, off), (1, on)):
+        a, b = normal(n, 2), normal(n, 2) > 0
+        expected = bits(f(a, b, scale=scale, flag=flag))
+        assert bits(g(a, mask=b, scale=scale, flag=flag)) == expected
+        assert bits(g(a, scale, b, flag)) == expected
+    with pytest.raises(TypeError, match=r"\[f\] takes x, scale, mask, flag, got 1 by position"):
+        g(x)
+    g = exported(tmp_path, nn.MultiheadAttention(4, 2), (normal(2, 3, 4),) * 3,
+                 kwargs={"need_weights": False})  # fmt: skip
+    assert len(g(*(normal(2, 3, 4),) * 3, need_weights=False)) == 2
+    with pytest.raises(TypeError, match="example_args do not fit: missing a required"):
+        fz.export(f, (x,), tmp_path / "p", kwargs={"flag": on})
+    with pytest.raises(TypeError, match="kwargs must be a dict of arguments by their names, got"):
+        fz.export(f, (x,), tmp_path / "p", kwargs=[mask])
+    with pytest.raises(TypeError, match=r"examples\[0\] must be a pair of a tuple and a dict"):
+        fz.export(f, (x,), tmp_path / "p", kwargs=kwargs, examples=[(x,)])
+    with pytest.raises(ValueError, match=r"examples\[0\] has other arguments than example_args"):
+        fz.export(f, (x,), tmp_path / "p", kwargs=kwargs,
+                  examples=[((x,), {"scale": scale, "flag": on})])  # fmt: skip
+    with pytest.raises(TypeError, match=r"mask is of type ndarray: .* fz.asarray, and bind what"):
+        fz.export(f, (x,), tmp_path / "p", kwargs={**kwargs, "mask": np.ones(3)})
+
+
 def test_arguments_that_are_returned_and_results_in_two_places(tmp_path):
     def f(x, y):
         z = x * y

@@ -38,6 +38,7 @@ def export(
     example_args: Sequence[Any],
     path: str | PathLike[str],
     *,
+    kwargs: Mapping[str, Any] | None = None,
     dynamic: Mapping[Any, Mapping[int, str | Dim]] | None = None,
     examples: Sequence[Sequence[Any]] = (),
     pure: bool | None = None,
@@ -61,12 +62,15 @@ def export(
         Arguments of a call.
     path : path
         The file, ".frz" by custom.
+    kwargs : dict, optional
+        Arguments of that call by keyword. The loaded program takes them by their names, too.
     dynamic : dict, optional
         Which axes may have other sizes than the example: {"x": {0: "batch"}}, by the names of
         arguments (of nested ones "x.key", "x.0") or by their positions. Sizes with the same name
         are the same; `Dim` gives a range.
     examples : sequence of tuples
-        Arguments of more calls, for branches that the first does not take.
+        Arguments of more calls, for branches that the first does not take; with kwargs pairs of a
+        tuple and a dict.
     pure : bool, optional
         True promises, as `trace` has it, that the function depends on its arguments alone; else
         that is proved. By default what fn is traced with, and a proof for what is not traced.
@@ -92,31 +96,28 @@ def export(
     """
     if not callable(fn):
         raise TypeError(f"[export] needs a callable, got {type(fn).__name__}.")
-    if not isinstance(example_args, (tuple, list)):
-        raise TypeError(
-            "[export] example_args must be a tuple of arguments, got "
-            f"{type(example_args).__name__}: write (x,) for one."
-        )
     if pure is None:
         pure = isinstance(fn, Traced) and fn.pure
     pure = _flag("[export] pure", pure)
     inner = fn.__wrapped__ if isinstance(fn, Traced) else fn
     own = str(name or getattr(inner, "__name__", type(inner).__name__))
     own = re.sub(r"\W", "_", own).strip("_") or "program"
-    exporter = _Exporter(inner, own, pure, list(example_args), dynamic or {})
+    given = call_of("export", example_args, kwargs)
+    exporter = _Exporter(inner, own, pure, given, dynamic or {})
     try:
-        exporter.run(examples, path)
+        exporter.run(calls_of("export", examples, kwargs), path)
     except _program.Refused as refusal:
         raise ValueError(f"[export] {own} cannot be exported: {refusal}.") from None
 
 
 class _Exporter:
     def __init__(
-        self, fn: Any, name: str, pure: bool, args: list[Any], dynamic: Mapping[Any, Any]
+        self, fn: Any, name: str, pure: bool, call: _CallOf, dynamic: Mapping[Any, Any]
     ) -> None:
         self.fn, self.name, self.pure = fn, name, pure
         self.names = _program.Names()
-        self.arguments = _argument_names(fn, args)
+        args, self.keywords = call
+        self.arguments = _argument_names(fn, args, self.keywords)
         self.inputs: list[tuple[str, Tensor]] = []  # of the first example
         self.structure = [
             self._structure(n, arg) for n, arg in zip(self.arguments, args, strict=True)
@@ -145,7 +146,8 @@ class _Exporter:
         raise TypeError(
             f"[export] {path} is of type {type(x).__name__}: a program takes tensors, numbers, "
             "strings, lists, tuples and dicts of strings, and keeps modules, optimizers and "
-            "generators."
+            f"generators. Make arrays tensors by fz.asarray, and bind what is fixed before: "
+            f"functools.partial(fn, {path}=...)."
         )
 
     def _dims(self, dynamic: Mapping[Any, Any]) -> dict[int, dict[int, Dim]]:
@@ -211,10 +213,11 @@ class _Exporter:
 
     # Runs
 
-    def run(self, examples: Sequence[Sequence[Any]], path: Any) -> None:
-        given = [self.args, *map(list, examples)]
-        for i, args in enumerate(given[1:], 1):
-            self._check_example(i, args)
+    def run(self, examples: Sequence[_CallOf], path: Any) -> None:
+        given = [self.args]
+        for i, (args, keywords) in enumerate(examples, 1):
+            self._check_example(i, args, keywords)
+            given.append(args)
         ranges = Ranges(
             list({d.name: d for axes in self.dims.values() for d in axes.values()}.values()),
             len(given),
@@ -225,11 +228,11 @@ class _Exporter:
         )
         self._write(ranges.whole(), path)
 
-    def _check_example(self, i: int, args: list[Any]) -> None:
+    def _check_example(self, i: int, args: list[Any], keywords: tuple[str, ...]) -> None:
         first, self.inputs = self.inputs, []
-        names = _argument_names(self.fn, args)
+        names = _argument_names(self.fn, args, keywords)
         structure = [self._structure(n, arg) for n, arg in zip(names, args, strict=True)]
-        if structure != self.structure:
+        if structure != self.structure or keywords != self.keywords:
             raise ValueError(f"[export] examples[{i - 1}] has other arguments than example_args.")
         for k, ((path, a), (_, b)) in enumerate(zip(first, self.inputs, strict=True)):
             free = self.dims.get(k, {})
@@ -310,14 +313,16 @@ class _Exporter:
             self.fn, name=self.name, pure=self.pure, proof=True, strict=not self.pure,
             check_first=1, check_every=0,
         )  # fmt: skip
+        count = len(args) - len(self.keywords)
+        by_place, named = tuple(args[:count]), dict(zip(self.keywords, args[count:], strict=True))
         for _ in range(_CALLS):
             try:
-                self.ranks = [t.ndim for t in _inputs_of([traced(*args)])]
+                self.ranks = [t.ndim for t in _inputs_of([traced(*by_place, **named)])]
             except RuntimeError as error:
                 raise _refusal_of(error) from None
             finally:
                 again.values()
-            known = _learnt(traced, tuple(args), {})
+            known = _learnt(traced, by_place, named)
             if known is not None:
                 return known
         events = [e for e in traced.stats()["events"] if e["cause"] != "skippable"]
@@ -439,19 +444,61 @@ class _PutBack:
                 t.grad = grad
 
 
-def _argument_names(fn: Any, args: list[Any]) -> list[str]:
+_CallOf = tuple[list[Any], tuple[str, ...]]  # arguments, the last of which have these names
+
+
+def call_of(op: str, args: Any, kwargs: Any) -> _CallOf:
+    """Arguments of a call, checked. For fz.onnx.save, too."""
+    if not isinstance(args, (tuple, list)):
+        raise TypeError(
+            f"[{op}] example_args must be a tuple of arguments, got {type(args).__name__}: write "
+            "(x,) for one."
+        )
+    if kwargs is None:
+        return list(args), ()
+    if not isinstance(kwargs, dict) or not all(isinstance(key, str) for key in kwargs):
+        raise TypeError(
+            f"[{op}] kwargs must be a dict of arguments by their names, got "
+            f"{type(kwargs).__name__}: write kwargs={{'mask': mask}}."
+        )
+    return [*args, *kwargs.values()], tuple(kwargs)
+
+
+def calls_of(op: str, examples: Any, kwargs: Any) -> list[_CallOf]:
+    """Those of examples, which are pairs if there are arguments by keyword."""
+    calls = []
+    for i, example in enumerate(examples):
+        if kwargs is None:
+            calls.append(call_of(op, example, None))
+            continue
+        if not isinstance(example, (tuple, list)) or len(example) != 2:
+            raise TypeError(
+                f"[{op}] examples[{i}] must be a pair of a tuple and a dict, as kwargs are given, "
+                f"got {type(example).__name__}: write ((x,), {{'mask': mask}})."
+            )
+        args, by_keyword = example
+        if isinstance(by_keyword, dict) and by_keyword.keys() == kwargs.keys():
+            by_keyword = {key: by_keyword[key] for key in kwargs}
+        calls.append(call_of(op, args, by_keyword))
+    return calls
+
+
+def _argument_names(fn: Any, args: list[Any], keywords: tuple[str, ...]) -> list[str]:
     forward = getattr(fn, "forward", None) if isinstance(fn, _fz.ModuleBase) else None
+    count = len(args) - len(keywords)
     try:
-        bound = inspect.signature(forward or fn).bind(*args)
+        signature = inspect.signature(forward or fn)
+        signature.bind(*args[:count], **dict.fromkeys(keywords))
+        bound = signature.bind_partial(*args[:count])
     except ValueError:  # a builtin does not tell
-        return [f"x{i}" for i in range(len(args))]
+        return [*(f"x{i}" for i in range(count)), *keywords]
     except TypeError as error:
         raise TypeError(f"[export] example_args do not fit: {error}.") from None
     names: list[str] = []
     for name, value in bound.arguments.items():
         several = bound.signature.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL
         names += [f"{name}.{i}" for i in range(len(value))] if several else [name]
-    return names
+    return [*names, *keywords]
 
 
 def _inputs_of(args: Sequence[Any]) -> list[Tensor]:

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from frazil import _frazil as _fz
-from frazil._export import _Exporter, _tensors_in
+from frazil._export import _Exporter, _tensors_in, call_of, calls_of
 from frazil._export_program import Refused
 from frazil._export_sizes import Dim
 from frazil._frazil import Traced, __version__
@@ -34,6 +34,7 @@ def save(
     example_args: Sequence[Any],
     path: str | PathLike[str],
     *,
+    kwargs: Mapping[str, Any] | None = None,
     opset: int = 20,
     input_names: Sequence[str] | None = None,
     output_names: Sequence[str] | None = None,
@@ -55,6 +56,8 @@ def save(
         Arguments of a call. Tensors among them are the model's inputs.
     path : path
         The file.
+    kwargs : dict, optional
+        Arguments of that call by keyword.
     opset : int
         From 18 to 22.
     input_names, output_names : sequence of str, optional
@@ -63,7 +66,8 @@ def save(
         Axes whose sizes may be others than the example's: {"x": {0: "batch"}}, by the names of
         arguments or inputs, or by positions. `Dim` gives a range.
     examples : sequence of tuples
-        Arguments of more calls, for branches that the first does not take.
+        Arguments of more calls, for branches that the first does not take; with kwargs pairs of a
+        tuple and a dict.
     pure : bool, optional
         True promises that the function depends on its arguments alone; else that is proved.
 
@@ -84,11 +88,7 @@ def save(
     package()
     if not callable(fn):
         raise TypeError(f"[onnx.save] needs a callable, got {type(fn).__name__}.")
-    if not isinstance(example_args, (tuple, list)):
-        raise TypeError(
-            f"[onnx.save] example_args must be a tuple of arguments, got "
-            f"{type(example_args).__name__}: write (x,) for one."
-        )
+    given = call_of("onnx.save", example_args, kwargs)
     opset = _integer("[onnx.save] opset", opset)
     if not OPSETS[0] <= opset <= OPSETS[1]:
         raise ValueError(f"[onnx.save] opset must be from 18 to 22, got {opset}.")
@@ -96,11 +96,11 @@ def save(
         pure = isinstance(fn, Traced) and fn.pure
     inner: Any = fn.__wrapped__ if isinstance(fn, Traced) else fn
     name = re.sub(r"\W", "_", getattr(inner, "__name__", type(inner).__name__)).strip("_")
-    exporter = _OnnxExporter(inner, name or "program", pure, list(example_args), {})
+    exporter = _OnnxExporter(inner, name or "program", pure, given, {})
     exporter.asked = opset, input_names, output_names
     exporter.dims = exporter._dims(exporter.renamed(dynamic_axes or {}))
     try:
-        exporter.run(examples, path)
+        exporter.run(calls_of("onnx.save", examples, kwargs), path)
     except Refused as refusal:
         raise ValueError(f"[onnx.save] {name} cannot be written: {refusal}.") from None
 
