@@ -171,7 +171,9 @@ def test_loops_over_tensors_are_skipped_when_traced(kind):
     traced = fz.trace(module)
 
     def tensors(result):
-        return [np.asarray(r).tobytes() for r in (result if isinstance(result, tuple) else [result])]
+        return [
+            np.asarray(r).tobytes() for r in (result if isinstance(result, tuple) else [result])
+        ]
 
     for n in (4, 4, 4, 4, 4, 4, 4, 7, 1, 4):
         args = fz.ones(3) * 0.5, fz.asarray(n)

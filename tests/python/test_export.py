@@ -467,6 +467,25 @@ def test_a_loop_of_any_length(tmp_path):
             assert bits(g(x)) == bits(newton(x))
 
 
+def test_loops_of_frazils_functions_are_of_any_length(tmp_path):
+    def until(x):
+        return fz.while_loop(lambda s: fz.sum(s) < 100, lambda s: s * 1.5, x)
+
+    def counted(x, n):
+        return fz.fori_loop(0, n, lambda i, s: (fz.sin(s[0]) + i.astype("float32"), s[1] + 1), x)
+
+    g = exported(tmp_path, until, (fz.ones(3),), examples=[(fz.ones(3) * 1e4,)])
+    assert " = while " in program_text(tmp_path)
+    for x in (fz.ones(3), fz.ones(3) * 1e-4, fz.ones(3) * 50, normal(3) + 3):
+        assert bits(g(x)) == bits(until(x))
+    n, pair = fz.asarray(9), (fz.ones(3), fz.zeros(()))
+    few = [(pair, fz.asarray(0)), (pair, fz.asarray(1))]
+    g = exported(tmp_path, counted, (pair, n), examples=few)
+    assert " = while " in program_text(tmp_path)
+    for n in (1, 2, 0, 40, 3):
+        assert bits(g(pair, fz.asarray(n))) == bits(counted(pair, fz.asarray(n)))
+
+
 def test_a_long_loop_stays_a_loop(tmp_path):
     def steps(x):
         for _ in range(9000):

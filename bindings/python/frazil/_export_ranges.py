@@ -132,6 +132,12 @@ class Ranges:
             except Fails:
                 if not dim.open_end:
                     raise
+            except _program.OtherReads:  # more data say other things
+                return None
+            except _Split as split:
+                if getattr(split.refusal, "after_read", False):
+                    return None
+                raise
 
             def works(n: int) -> bool:
                 try:

@@ -17,7 +17,8 @@ from frazil._frazil import Traced, __version__
 from frazil._named import integer as _integer
 from frazil.onnx._reading import package
 from frazil.onnx._values import array_of
-from frazil.onnx._writing import Graph, Value, dtype_number
+from frazil.onnx._spectra import PARTS, laid_out
+from frazil.onnx._writing import Graph, Value, dtype_number, names_in, pruned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -150,7 +151,9 @@ class _OnnxExporter(_Exporter):
             if name in used:
                 own = name if name not in graph.taken else graph.fresh(name)
                 graph.taken.add(own)
-                graph.initializers[own] = array_of(tensor.detach().to_device("cpu"))
+                array = array_of(tensor.detach().to_device("cpu"))
+                is_complex = tensor.dtype.name in PARTS
+                graph.initializers[own] = laid_out(array) if is_complex else array
                 graph.tensors[name] = Value(own, tensor.dtype.name)
         values = {}
         infos = []
@@ -161,6 +164,12 @@ class _OnnxExporter(_Exporter):
             infos.append(helper.make_tensor_value_info(name, dtype_number(tensor.dtype.name), dims))
         self._symbols(graph, values)
         results = graph.path(whole, values)
+        for kind, value in [("input", v) for v in values.values()] + [
+            ("output", v) for v in results
+        ]:
+            if value.dtype in PARTS:
+                raise Refused(f"an {kind} is of complex numbers, which ONNX models do not exchange: "
+                              "take and return real and imaginary parts")  # fmt: skip
         names = self._output_names(len(results))
         for name, value in zip(names, results, strict=True):
             graph.nodes.append(helper.make_node("Identity", [value.name], [name]))
@@ -168,10 +177,14 @@ class _OnnxExporter(_Exporter):
             helper.make_tensor_value_info(name, dtype_number(value.dtype), [None] * rank)
             for name, value, rank in zip(names, results, self.ranks, strict=True)
         ]
+        nodes = pruned(graph.nodes, set(names))
+        read = set().union(*map(names_in, nodes))
         initializers = [
-            onnx.numpy_helper.from_array(array, name) for name, array in graph.initializers.items()
+            onnx.numpy_helper.from_array(array, name)
+            for name, array in graph.initializers.items()
+            if name in read
         ]
-        proto = helper.make_graph(graph.nodes, self.name, infos, outputs, initializers)
+        proto = helper.make_graph(nodes, self.name, infos, outputs, initializers)
         model = helper.make_model(
             proto, opset_imports=[helper.make_opsetid("", opset)], ir_version=_IR[opset],
             producer_name="frazil", producer_version=__version__,
