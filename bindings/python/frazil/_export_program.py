@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 __all__ = [
-    "Names", "NoForm", "OtherCalls", "OtherReads", "Path", "by_bound", "merged", "path_of", "period_of",
-    "require_alike", "text_of", "unified",
+    "Names", "NoForm", "OtherCalls", "OtherReads", "Path", "by_bound", "merged", "path_of",
+    "period_of", "require_alike", "text_of", "unified",
 ]  # fmt: skip
 
 _value_of = _fz.program.value_of
@@ -256,20 +256,21 @@ def path_of(program: dict[str, Any], cells: Sequence[Any], names: Names) -> Path
 def require_alike(first: Path, path: Path, run: dict[str, int], other: dict[str, int]) -> None:
     """OtherCalls if two paths differ in more than integers; in what data said, Refused."""
     counts = [len(p.calls) for p in (first, path)]
+    read = False
     try:
-        for at, (mine, theirs) in enumerate(zip(first.calls, path.calls, strict=False)):
+        for mine, theirs in zip(first.calls, path.calls, strict=False):
             _alike(mine, theirs, run, other)
-        at = min(counts)
+            read |= mine.kind == "read"
         if counts[0] != counts[1]:
             longer = first if counts[0] > counts[1] else path
             raise OtherCalls(
                 f"it makes {counts[0]} calls at {_shown(run)} and {counts[1]} at {_shown(other)}, "
-                f"the first that is not in both {_named(longer.calls[at])}: the number of calls "
-                "may not depend on a size that is dynamic: loop up to a tensor, "
+                f"the first that is not in both {_named(longer.calls[min(counts)])}: the number of "
+                "calls may not depend on a size that is dynamic: loop up to a tensor, "
                 "fz.fori_loop(0, fz.asarray(x.shape[0]), ...)"
             )
     except OtherCalls as refusal:
-        refusal.after_read |= any(call.kind == "read" for call in first.calls[:at])
+        refusal.after_read |= read
         raise
     if (path.end, sorted(path.cases), path.writes, path.outputs, path.read) != (
         first.end, sorted(first.cases), first.writes, first.outputs, first.read,
@@ -334,9 +335,11 @@ def _alike(mine: Call, theirs: Call, run: dict[str, int], other: dict[str, int])
         and kinds(mine) == kinds(theirs)
     )  # fmt: skip
     if same and mine.more != theirs.more and mine.kind != "check":
-        raise OtherReads(f"it reads {mine.more[0]} at {_shown(run)} and {theirs.more[0]} at "
-                         f"{_shown(other)}{_at(mine.origin)}, so it goes on in another way: give "
-                         "examples of several sizes whose values take the same branches")  # fmt: skip
+        raise OtherReads(
+            f"it reads {mine.more[0]} at {_shown(run)} and {theirs.more[0]} at {_shown(other)}"
+            f"{_at(mine.origin)}, so it goes on in another way: give examples of several sizes "
+            "whose values take the same branches"
+        )
     if not same:
         raise OtherCalls(f"it does something else at {_shown(other)} than at {_shown(run)}: one "
                          f"{_named(theirs)}, the other {_named(mine)}: export it for a range of "

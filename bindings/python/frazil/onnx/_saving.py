@@ -16,8 +16,8 @@ from frazil._export_sizes import Dim
 from frazil._frazil import Traced, __version__
 from frazil._named import integer as _integer
 from frazil.onnx._reading import package
-from frazil.onnx._values import array_of
 from frazil.onnx._spectra import PARTS, laid_out
+from frazil.onnx._values import array_of
 from frazil.onnx._writing import Graph, Value, dtype_number, names_in, pruned
 
 if TYPE_CHECKING:
@@ -164,12 +164,12 @@ class _OnnxExporter(_Exporter):
             infos.append(helper.make_tensor_value_info(name, dtype_number(tensor.dtype.name), dims))
         self._symbols(graph, values)
         results = graph.path(whole, values)
-        for kind, value in [("input", v) for v in values.values()] + [
-            ("output", v) for v in results
-        ]:
-            if value.dtype in PARTS:
-                raise Refused(f"an {kind} is of complex numbers, which ONNX models do not exchange: "
-                              "take and return real and imaginary parts")  # fmt: skip
+        for kind, some in (("input", values.values()), ("output", results)):
+            if any(value.dtype in PARTS for value in some):
+                raise Refused(
+                    f"an {kind} is of complex numbers, which ONNX models do not exchange: take and "
+                    "return real and imaginary parts"
+                )
         names = self._output_names(len(results))
         for name, value in zip(names, results, strict=True):
             graph.nodes.append(helper.make_node("Identity", [value.name], [name]))

@@ -1,5 +1,5 @@
-"""What ONNX has no dtype or no state for: complex numbers, as a last axis of two; Fourier transforms
-of these; random bits, from uniform numbers. For _writing.py.
+"""What ONNX has no dtype or no state for: complex numbers, as a last axis of two; Fourier
+transforms of these; random bits, from uniform numbers. For _writing.py.
 """
 
 from __future__ import annotations
