@@ -26,9 +26,12 @@ Tensor Store(const Tensor& immediate) {
 }
 
 inline Tensor CallDoor(Door* door, const OpInfo& info, const OpCall& call) {
-  // A view needs memory to point into.
+  // A view needs memory to point into. Where somebody else holds the immediate, it may be the
+  // content of an argument: a trace has to see that what the view is of comes from there.
   if (info.klass == OpClass::kView && call.inputs[0]->value()->immediate) {
-    const Tensor stored = Store(*call.inputs[0]);
+    const bool seen = State().door && call.inputs[0]->value()->holders() > 1;
+    const Tensor stored =
+        seen ? door->Call({OpId::k_copy, call.inputs, {}}) : Store(*call.inputs[0]);
     const Tensor* input = &stored;
     return stored.ok() ? door->Call({call.op, {&input, 1}, call.attrs}) : stored;
   }

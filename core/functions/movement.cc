@@ -167,7 +167,9 @@ Tensor scalar(const Scalar& value, DType dtype) {
 
 Tensor full(Dims dims, const Scalar& value, DType dtype, Device device) {
   if (Status s = CheckDims("full", dims, SizeOf(dtype)); !s.ok()) return Tensor(std::move(s));
-  return broadcast_to(to_device(scalar(value, dtype), device), dims);
+  Tensor number = scalar(value, dtype);  // held by nobody else (core/apply.cc)
+  if (!(device == Device())) number = to_device(number, device);
+  return broadcast_to(number, dims);
 }
 
 Tensor iota(int64_t n, DType dtype, Device device) {

@@ -1,7 +1,11 @@
 """Loading: names, weights, branches known beforehand; damaged and hostile files; refusals."""
 
+import copy
 import os
+import pickle
 import random
+import subprocess
+import sys
 
 import numpy as np
 import onnx
@@ -135,6 +139,84 @@ def test_traced_branches_and_loops_are_the_eager_ones():
     traced = fz.trace(module)
     for c in (True, False, True, False, True):
         assert (traced(fz.asarray(c), fz.ones(3)) == module(fz.asarray(c), fz.ones(3))).all()
+
+
+LOOPS = {
+    "counted": """f (float[n] x, int64 m) => (float[n] y) {
+        go = Constant<value = bool {1}>()
+        y = Loop(m, go, x) <body = b (int64 i, bool c, float[n] s) => (bool d, float[n] t) {
+            d = Identity(c)  t = Sin(s)
+        }>
+    }""",
+    "tested": """f (float[n] x, int64 m) => (float[n] y) {
+        go = Constant<value = bool {1}>()  most = Cast<to = 1>(m)
+        y = Loop("", go, x) <body = b (int64 i, bool c, float[n] s) => (bool d, float[n] t) {
+            half = Constant<value = float {1.5}>()  t = Mul(s, half)
+            all = ReduceSum<keepdims = 0>(t)  d = Less(all, most)
+        }>
+    }""",
+    "collected": """f (float[n] x, int64 m) => (float[n] y, float[k, n] z) {
+        go = Constant<value = bool {1}>()
+        y, z = Loop(m, go, x) <
+            body = b (int64 i, bool c, float[n] s) => (bool d, float[n] t, float[n] u) {
+            d = Identity(c)  k = Cast<to = 1>(i)  t = Sin(s)  u = Mul(t, k)
+        }>
+    }""",
+}
+
+
+@pytest.mark.parametrize("kind", LOOPS)
+def test_loops_over_tensors_are_skipped_when_traced(kind):
+    module = fz.onnx.load(parsed(LOOPS[kind]))
+    traced = fz.trace(module)
+
+    def tensors(result):
+        return [
+            np.asarray(r).tobytes() for r in (result if isinstance(result, tuple) else [result])
+        ]
+
+    for n in (4, 4, 4, 4, 4, 4, 4, 7, 1, 4):
+        args = fz.ones(3) * 0.5, fz.asarray(n)
+        assert tensors(traced(*args)) == tensors(module(*args))
+    assert traced.stats()["skipped"] > 0, traced.explain()
+    for _ in range(7):
+        traced(args[0], 4)
+    assert tensors(traced(args[0], 4)) == tensors(module(*args))
+
+
+AGAIN = """
+import pickle, sys
+import numpy as np
+with open(sys.argv[1], "rb") as f:
+    module = pickle.load(f)
+np.save(sys.argv[2], np.asarray(module(np.ones((2, 4), np.float32)).detach()))
+"""
+
+
+def test_a_module_is_pickled_and_copied(tmp_path):
+    model, _ = mlp()
+    module = fz.onnx.load(model)
+    x = fz.ones((2, 4))
+    before = np.asarray(module(x).detach())
+    for again in (copy.deepcopy(module), pickle.loads(pickle.dumps(module))):
+        assert list(again.state_dict()) == list(module.state_dict())
+        assert again.input_names == ("x",) and again.operators == module.operators
+        assert (np.asarray(again(x).detach()) == before).all()
+        for p in again.parameters():
+            p.requires_grad_(False)[...] = 0.0
+        assert (np.asarray(again(x)) == 0).all()
+        assert (np.asarray(module(x).detach()) == before).all()
+    (tmp_path / "m.pickle").write_bytes(pickle.dumps(module))
+    argv = [sys.executable, "-c", AGAIN, tmp_path / "m.pickle", tmp_path / "y.npy"]
+    subprocess.run(argv, check=True, timeout=300)
+    assert (np.load(tmp_path / "y.npy") == before).all()
+    branches = fz.onnx.load(parsed(BRANCHES))
+    expected = branches(True, fz.ones(2)).tolist()  # with a plan
+    assert pickle.loads(pickle.dumps(branches))(True, fz.ones(2)).tolist() == expected
+    for text in LOOPS.values():
+        loop = fz.onnx.load(parsed(text))
+        results = [m(fz.ones(2), 3) for m in (loop, pickle.loads(pickle.dumps(loop)))]
+        assert str(results[0]) == str(results[1])
 
 
 def test_functions_of_a_model_are_expanded():

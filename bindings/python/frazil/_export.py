@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 from frazil import _export_file, _export_names, random
 from frazil import _export_program as _program
 from frazil import _frazil as _fz
-from frazil._export_sizes import Dim, sizes_to_try
+from frazil._export_ranges import Fails, Ranges, integers_of
+from frazil._export_sizes import Dim
 from frazil._frazil import Tensor, Traced
 from frazil._grad import no_grad
 from frazil._named import flag as _flag
@@ -29,9 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Dim", "export"]
 
 _learnt, _put_back = _fz.program.learnt, _fz.program.put_back
-_REMAINDERS = 16  # of a quotient's divisor that are tried
 _CALLS = 12  # in which a call is learnt, or is not
-_LARGEST = 1 << 22  # elements of an input at the end of its range
 
 
 def export(
@@ -39,6 +38,7 @@ def export(
     example_args: Sequence[Any],
     path: str | PathLike[str],
     *,
+    kwargs: Mapping[str, Any] | None = None,
     dynamic: Mapping[Any, Mapping[int, str | Dim]] | None = None,
     examples: Sequence[Sequence[Any]] = (),
     pure: bool | None = None,
@@ -62,12 +62,15 @@ def export(
         Arguments of a call.
     path : path
         The file, ".frz" by custom.
+    kwargs : dict, optional
+        Arguments of that call by keyword. The loaded program takes them by their names, too.
     dynamic : dict, optional
         Which axes may have other sizes than the example: {"x": {0: "batch"}}, by the names of
         arguments (of nested ones "x.key", "x.0") or by their positions. Sizes with the same name
         are the same; `Dim` gives a range.
     examples : sequence of tuples
-        Arguments of more calls, for branches that the first does not take.
+        Arguments of more calls, for branches that the first does not take; with kwargs pairs of a
+        tuple and a dict.
     pure : bool, optional
         True promises, as `trace` has it, that the function depends on its arguments alone; else
         that is proved. By default what fn is traced with, and a proof for what is not traced.
@@ -93,31 +96,28 @@ def export(
     """
     if not callable(fn):
         raise TypeError(f"[export] needs a callable, got {type(fn).__name__}.")
-    if not isinstance(example_args, (tuple, list)):
-        raise TypeError(
-            "[export] example_args must be a tuple of arguments, got "
-            f"{type(example_args).__name__}: write (x,) for one."
-        )
     if pure is None:
         pure = isinstance(fn, Traced) and fn.pure
     pure = _flag("[export] pure", pure)
     inner = fn.__wrapped__ if isinstance(fn, Traced) else fn
     own = str(name or getattr(inner, "__name__", type(inner).__name__))
     own = re.sub(r"\W", "_", own).strip("_") or "program"
-    exporter = _Exporter(inner, own, pure, list(example_args), dynamic or {})
+    given = call_of("export", example_args, kwargs)
+    exporter = _Exporter(inner, own, pure, given, dynamic or {})
     try:
-        exporter.run(examples, path)
+        exporter.run(calls_of("export", examples, kwargs), path)
     except _program.Refused as refusal:
         raise ValueError(f"[export] {own} cannot be exported: {refusal}.") from None
 
 
 class _Exporter:
     def __init__(
-        self, fn: Any, name: str, pure: bool, args: list[Any], dynamic: Mapping[Any, Any]
+        self, fn: Any, name: str, pure: bool, call: _CallOf, dynamic: Mapping[Any, Any]
     ) -> None:
         self.fn, self.name, self.pure = fn, name, pure
         self.names = _program.Names()
-        self.arguments = _argument_names(fn, args)
+        args, self.keywords = call
+        self.arguments = _argument_names(fn, args, self.keywords)
         self.inputs: list[tuple[str, Tensor]] = []  # of the first example
         self.structure = [
             self._structure(n, arg) for n, arg in zip(self.arguments, args, strict=True)
@@ -125,6 +125,7 @@ class _Exporter:
         self.dims = self._dims(dynamic)
         self.args = args
         self.result: Any = None
+        self.ranks: list[int] = []  # of the tensors in it
 
     # Arguments
 
@@ -145,7 +146,8 @@ class _Exporter:
         raise TypeError(
             f"[export] {path} is of type {type(x).__name__}: a program takes tensors, numbers, "
             "strings, lists, tuples and dicts of strings, and keeps modules, optimizers and "
-            "generators."
+            f"generators. Make arrays tensors by fz.asarray, and bind what is fixed before: "
+            f"functools.partial(fn, {path}=...)."
         )
 
     def _dims(self, dynamic: Mapping[Any, Any]) -> dict[int, dict[int, Dim]]:
@@ -211,21 +213,26 @@ class _Exporter:
 
     # Runs
 
-    def run(self, examples: Sequence[Sequence[Any]], path: Any) -> None:
-        paths = []
-        for i, given in enumerate([self.args, *examples]):
-            args = list(given)
-            if i > 0:
-                self._check_example(i, args)
-            paths.append(self._path_of_example(args))
-        whole = _program.merged(paths)
-        self._write(whole, path)
+    def run(self, examples: Sequence[_CallOf], path: Any) -> None:
+        given = [self.args]
+        for i, (args, keywords) in enumerate(examples, 1):
+            self._check_example(i, args, keywords)
+            given.append(args)
+        ranges = Ranges(
+            list({d.name: d for axes in self.dims.values() for d in axes.values()}.values()),
+            len(given),
+            at=lambda i: self._example_sizes(given[i]),
+            capture=lambda i, sizes: self._capture_at(given[i], sizes),
+            elements=lambda i, sizes: self._elements(given[i], sizes),
+            named=integers_of(self.fn, _export_names.modules_of(self.fn, self.args)),
+        )
+        self._write(ranges.whole(), path)
 
-    def _check_example(self, i: int, args: list[Any]) -> None:
+    def _check_example(self, i: int, args: list[Any], keywords: tuple[str, ...]) -> None:
         first, self.inputs = self.inputs, []
-        names = _argument_names(self.fn, args)
+        names = _argument_names(self.fn, args, keywords)
         structure = [self._structure(n, arg) for n, arg in zip(names, args, strict=True)]
-        if structure != self.structure:
+        if structure != self.structure or keywords != self.keywords:
             raise ValueError(f"[export] examples[{i - 1}] has other arguments than example_args.")
         for k, ((path, a), (_, b)) in enumerate(zip(first, self.inputs, strict=True)):
             free = self.dims.get(k, {})
@@ -237,32 +244,6 @@ class _Exporter:
                 )
         self.inputs = first
 
-    def _path_of_example(self, args: list[Any]) -> _program.Path:
-        dims = list({d.name: d for axes in self.dims.values() for d in axes.values()}.values())
-        example = self._example_sizes(args)
-        runs, paths = [example], [self._capture(args)]
-        for sizes in sizes_to_try(dims, example):
-            at_end = any(sizes[d.name] == d.max for d in dims)
-            if at_end and self._elements(args, sizes) > _LARGEST:
-                continue
-            runs.append(sizes)
-            paths.append(self._capture_at(args, sizes))
-        path = _program.unified(paths, runs)
-        period = _program.period_of(path)
-        if period > 1:  # quotients: sizes in a row, so that every remainder is seen
-            for dim in dims:
-                for k in range(1, min(period, _REMAINDERS) + 1):
-                    n = example[dim.name] + k * dim.multiple_of
-                    sizes = {**example, dim.name: n}
-                    if n <= dim.max and sizes not in runs:
-                        runs.append(sizes)
-                        paths.append(self._capture_at(args, sizes))
-            path = _program.unified(paths, runs)
-        for dim in dims:
-            if dim.open and dim.min == 1:
-                self._try_one(dim, args, example, runs, paths)
-        return path
-
     def _elements(self, args: list[Any], sizes: dict[str, int]) -> int:
         most = 0
         for i, t in enumerate(_inputs_of(args)):
@@ -273,27 +254,16 @@ class _Exporter:
             most = max(most, n)
         return most
 
-    def _try_one(
-        self, dim: Dim, args: list[Any], example: dict[str, int], runs: Any, paths: Any
-    ) -> None:
-        """A size of 1, which broadcasting may treat in another way: then the range begins at 2."""
-        sizes = {**example, dim.name: 1}
-        if dim.multiple_of > 1:
-            dim.min = dim.multiple_of
-            return
-        try:
-            _program.unified([*paths, self._capture_at(args, sizes)], [*runs, sizes])
-        except (_program.Refused, ValueError, TypeError, IndexError, RuntimeError):
-            dim.min = 2
-
     def _capture_at(self, args: list[Any], sizes: dict[str, int]) -> _program.Path:
+        if sizes == self._example_sizes(args):
+            return self._capture(args)
         shown = ", ".join(f"{k}={v}" for k, v in sizes.items())
         try:
             return self._capture(self._resized(args, sizes))
         except _program.Refused:
             raise
         except Exception as error:
-            raise ValueError(
+            raise Fails(
                 f"[export] {self.name} fails at {shown}, which its dynamic sizes allow: {error} "
                 "Give the sizes that it takes: Dim(name, min, max, multiple_of)."
             ) from error
@@ -343,14 +313,16 @@ class _Exporter:
             self.fn, name=self.name, pure=self.pure, proof=True, strict=not self.pure,
             check_first=1, check_every=0,
         )  # fmt: skip
+        count = len(args) - len(self.keywords)
+        by_place, named = tuple(args[:count]), dict(zip(self.keywords, args[count:], strict=True))
         for _ in range(_CALLS):
             try:
-                traced(*args)
+                self.ranks = [t.ndim for t in _inputs_of([traced(*by_place, **named)])]
             except RuntimeError as error:
                 raise _refusal_of(error) from None
             finally:
                 again.values()
-            known = _learnt(traced, tuple(args), {})
+            known = _learnt(traced, by_place, named)
             if known is not None:
                 return known
         events = [e for e in traced.stats()["events"] if e["cause"] != "skippable"]
@@ -472,28 +444,70 @@ class _PutBack:
                 t.grad = grad
 
 
-def _argument_names(fn: Any, args: list[Any]) -> list[str]:
+_CallOf = tuple[list[Any], tuple[str, ...]]  # arguments, the last of which have these names
+
+
+def call_of(op: str, args: Any, kwargs: Any) -> _CallOf:
+    """Arguments of a call, checked. For fz.onnx.save, too."""
+    if not isinstance(args, (tuple, list)):
+        raise TypeError(
+            f"[{op}] example_args must be a tuple of arguments, got {type(args).__name__}: write "
+            "(x,) for one."
+        )
+    if kwargs is None:
+        return list(args), ()
+    if not isinstance(kwargs, dict) or not all(isinstance(key, str) for key in kwargs):
+        raise TypeError(
+            f"[{op}] kwargs must be a dict of arguments by their names, got "
+            f"{type(kwargs).__name__}: write kwargs={{'mask': mask}}."
+        )
+    return [*args, *kwargs.values()], tuple(kwargs)
+
+
+def calls_of(op: str, examples: Any, kwargs: Any) -> list[_CallOf]:
+    """Those of examples, which are pairs if there are arguments by keyword."""
+    calls = []
+    for i, example in enumerate(examples):
+        if kwargs is None:
+            calls.append(call_of(op, example, None))
+            continue
+        if not isinstance(example, (tuple, list)) or len(example) != 2:
+            raise TypeError(
+                f"[{op}] examples[{i}] must be a pair of a tuple and a dict, as kwargs are given, "
+                f"got {type(example).__name__}: write ((x,), {{'mask': mask}})."
+            )
+        args, by_keyword = example
+        if isinstance(by_keyword, dict) and by_keyword.keys() == kwargs.keys():
+            by_keyword = {key: by_keyword[key] for key in kwargs}
+        calls.append(call_of(op, args, by_keyword))
+    return calls
+
+
+def _argument_names(fn: Any, args: list[Any], keywords: tuple[str, ...]) -> list[str]:
     forward = getattr(fn, "forward", None) if isinstance(fn, _fz.ModuleBase) else None
+    count = len(args) - len(keywords)
     try:
-        bound = inspect.signature(forward or fn).bind(*args)
+        signature = inspect.signature(forward or fn)
+        signature.bind(*args[:count], **dict.fromkeys(keywords))
+        bound = signature.bind_partial(*args[:count])
     except ValueError:  # a builtin does not tell
-        return [f"x{i}" for i in range(len(args))]
+        return [*(f"x{i}" for i in range(count)), *keywords]
     except TypeError as error:
         raise TypeError(f"[export] example_args do not fit: {error}.") from None
     names: list[str] = []
     for name, value in bound.arguments.items():
         several = bound.signature.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL
         names += [f"{name}.{i}" for i in range(len(value))] if several else [name]
-    return names
+    return [*names, *keywords]
 
 
 def _inputs_of(args: Sequence[Any]) -> list[Tensor]:
-    """The tensors that are inputs, in the order of _Exporter._structure."""
+    """The tensors that are inputs, in the order of _Exporter._structure; those of a result."""
     found: list[Tensor] = []
     for x in args:
         if isinstance(x, Tensor):
             found.append(x)
-        elif not _export_names.holds_state(x) and type(x) in (list, tuple, dict):
+        elif not _export_names.holds_state(x) and isinstance(x, (list, tuple, dict)):
             found += _inputs_of(list(x.values()) if type(x) is dict else x)
     return found
 

@@ -35,6 +35,12 @@ def roots_of(fn: Any, arguments: dict[str, Any]) -> list[tuple[str, Any]]:
     return roots
 
 
+def modules_of(fn: Any, args: list[Any]) -> list[Any]:
+    """The modules that it may call, with those inside."""
+    roots = roots_of(fn, {str(i): x for i, x in enumerate(args)})
+    return [m for _, root in roots if _is_module(root) for m in root.modules()]
+
+
 def _add_function(fn: Any, roots: list[tuple[str, Any]], seen: set[int]) -> None:
     if id(fn) in seen or len(seen) > 64:
         return

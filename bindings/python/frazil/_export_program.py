@@ -3,12 +3,14 @@
 A path is what one call did: calls of ops, checks of indices, reads of numbers, an end. Paths of one
 example at several sizes are unified: what they have in common stays, integers that differ become
 expressions (_export_sizes.py). Paths of several examples are then merged into a tree over what was
-read.
+read. Where other sizes do other things, a bound of a size is read before.
 """
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from frazil import _export_sizes as _sizes
@@ -16,9 +18,12 @@ from frazil import _frazil as _fz
 from frazil._frazil import Tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["Names", "Path", "merged", "path_of", "period_of", "text_of", "unified"]
+__all__ = [
+    "Names", "NoForm", "OtherCalls", "OtherReads", "Path", "by_bound", "merged", "path_of",
+    "period_of", "require_alike", "text_of", "unified",
+]  # fmt: skip
 
 _value_of = _fz.program.value_of
 _SHORT = {
@@ -32,6 +37,33 @@ _KNOWN = {"silu", "gelu", "softmax", "log_softmax", "layer_norm", "positions_of"
 
 class Refused(Exception):  # noqa: N818 -- becomes a ValueError with the function's name
     """Why a call cannot be written down."""
+
+
+class OtherCalls(Refused):
+    """Other calls at one size than at another."""
+
+    after_read = False  # so that it may be data that makes the difference
+
+
+class OtherReads(Refused):
+    """Data that is read says something else at one size than at another."""
+
+
+class NoForm(Refused):
+    """An integer that no expression gives at all sizes: where it stands, and what finds one."""
+
+    def __init__(self, text: str, solve: Callable[..., str | None]) -> None:
+        super().__init__(text)
+        self.solve = solve
+        self.way: list[tuple[str, int]] = []  # from the value up to the path
+
+    def value_in(self, path: Path) -> Any:
+        at: Any = path
+        for kind, i in reversed(self.way):
+            at = at.calls[i] if kind == "call" else at.cases[i] if kind == "case" else at
+            at = at.body if kind == "body" else at.attrs[i] if kind == "attr" else at
+            at = at.operands[i][1][1] if kind == "operand" else at
+        return at
 
 
 def short(dtype: str) -> str:
@@ -221,28 +253,64 @@ def path_of(program: dict[str, Any], cells: Sequence[Any], names: Names) -> Path
     return Path(calls, "return", outputs, writes)
 
 
-def unified(paths: Sequence[Path], runs: Sequence[dict[str, int]]) -> Path:
-    """One path for all sizes, from those of the runs; integers that differ are expressions."""
-    first = paths[0]
-    for path, run in zip(paths, runs, strict=True):
-        counts = [len(p.calls) for p in (first, path)]
+def require_alike(first: Path, path: Path, run: dict[str, int], other: dict[str, int]) -> None:
+    """OtherCalls if two paths differ in more than integers; in what data said, Refused."""
+    counts = [len(p.calls) for p in (first, path)]
+    read = False
+    try:
         for mine, theirs in zip(first.calls, path.calls, strict=False):
-            _alike(mine, theirs, runs[0], run)
+            _alike(mine, theirs, run, other)
+            read |= mine.kind == "read"
         if counts[0] != counts[1]:
             longer = first if counts[0] > counts[1] else path
-            extra = longer.calls[min(counts)]
-            raise Refused(f"it makes {counts[0]} calls at {_shown(runs[0])} and {counts[1]} at "
-                          f"{_shown(run)}, the first that is not in both "
-                          f"{_named(extra)}: the number of calls may not depend on a size that is "
-                          "dynamic (fz.scan and fz.fori_loop stay loops)")  # fmt: skip
-        if (path.end, sorted(path.cases), path.writes, path.outputs, path.read) != (
-            first.end, sorted(first.cases), first.writes, first.outputs, first.read,
-        ):  # fmt: skip
-            raise Refused(f"it returns or writes other things at {_shown(run)} than at "
-                          f"{_shown(runs[0])}")  # fmt: skip
-    calls = [_unified_call([p.calls[i] for p in paths], runs) for i in range(len(first.calls))]
-    cases = {k: unified([p.cases[k] for p in paths], runs) for k in first.cases}
+            raise OtherCalls(
+                f"it makes {counts[0]} calls at {_shown(run)} and {counts[1]} at {_shown(other)}, "
+                f"the first that is not in both {_named(longer.calls[min(counts)])}: the number of "
+                "calls may not depend on a size that is dynamic: loop up to a tensor, "
+                "fz.fori_loop(0, fz.asarray(x.shape[0]), ...)"
+            )
+    except OtherCalls as refusal:
+        refusal.after_read |= read
+        raise
+    if (path.end, sorted(path.cases), path.writes, path.outputs, path.read) != (
+        first.end, sorted(first.cases), first.writes, first.outputs, first.read,
+    ):  # fmt: skip
+        raise OtherCalls(
+            f"it returns or writes other things at {_shown(other)} than at {_shown(run)}"
+        )
+    for outcome, case in first.cases.items():
+        require_alike(case, path.cases[outcome], run, other)
+
+
+def unified(paths: Sequence[Path], runs: Sequence[dict[str, int]]) -> Path:
+    """One path for all sizes, from those of the runs, which are alike; integers that differ are
+    expressions."""
+    first = paths[0]
+    calls = []
+    for i in range(len(first.calls)):
+        with _inside("call", i):
+            calls.append(_unified_call([p.calls[i] for p in paths], runs))
+    cases = {}
+    for k in first.cases:
+        with _inside("case", k):
+            cases[k] = unified([p.cases[k] for p in paths], runs)
     return Path(calls, first.end, first.outputs, first.writes, first.read, first.origin, cases)
+
+
+@contextmanager
+def _inside(kind: str, i: int) -> Iterator[None]:
+    """Says where a value is that has no form."""
+    try:
+        yield
+    except NoForm as refusal:
+        refusal.way.append((kind, i))
+        raise
+
+
+def by_bound(name: str, bound: int, below: Path, others: Path) -> Path:
+    """What is done depends on a size: below the bound, and from it on."""
+    large = ("n", ("bool", f"value {name} / {bound}"))
+    return Path([], "read", read=large, cases={0: below, 1: others})
 
 
 def _shown(run: dict[str, int]) -> str:
@@ -267,13 +335,17 @@ def _alike(mine: Call, theirs: Call, run: dict[str, int], other: dict[str, int])
         and kinds(mine) == kinds(theirs)
     )  # fmt: skip
     if same and mine.more != theirs.more and mine.kind != "check":
-        raise Refused(f"it reads {mine.more[0]} at {_shown(run)} and {theirs.more[0]} at "
-                      f"{_shown(other)}{_at(mine.origin)}, so it goes on in another way: give "
-                      "examples of several sizes whose values take the same branches")  # fmt: skip
+        raise OtherReads(
+            f"it reads {mine.more[0]} at {_shown(run)} and {theirs.more[0]} at {_shown(other)}"
+            f"{_at(mine.origin)}, so it goes on in another way: give examples of several sizes "
+            "whose values take the same branches"
+        )
     if not same:
-        raise Refused(f"it does something else at {_shown(other)} than at {_shown(run)}: one "
-                      f"{_named(theirs)}, the other {_named(mine)}: export it for a range of sizes "
-                      "where it does the same, Dim(name, min, max)")  # fmt: skip
+        raise OtherCalls(f"it does something else at {_shown(other)} than at {_shown(run)}: one "
+                         f"{_named(theirs)}, the other {_named(mine)}: export it for a range of "
+                         "sizes where it does the same, Dim(name, min, max)")  # fmt: skip
+    if mine.body is not None and theirs.body is not None:
+        require_alike(mine.body, theirs.body, run, other)
 
 
 def _unified_call(calls: Sequence[Call], runs: Sequence[dict[str, int]]) -> Call:
@@ -285,9 +357,12 @@ def _unified_call(calls: Sequence[Call], runs: Sequence[dict[str, int]]) -> Call
         values = [call.attrs[i] for call in calls]
         found = _sizes.solve(values, runs)
         if found is None:
-            raise Refused(f"a size of {first.name or 'a loop'}{_at(first.origin)} is no sum, "
-                          "product or quotient of the dynamic ones: "
-                          f"{_sizes.no_expression(values, runs)}")  # fmt: skip
+            with _inside("attr", i):
+                raise NoForm(
+                    f"a size of {first.name or 'a loop'}{_at(first.origin)} is no sum, product or "
+                    f"quotient of the dynamic ones: {_sizes.no_expression(values, runs)}",
+                    _sizes.solve,
+                )
         attrs.append(found)
     operands: list[tuple[str, Any]] = []
     for i, operand in enumerate(first.operands):
@@ -298,13 +373,18 @@ def _unified_call(calls: Sequence[Call], runs: Sequence[dict[str, int]]) -> Call
         number = _sizes.number_of(operand[1][0], [g[1][1] for g in given], runs)
         if number is None:
             seen = [hex(g[1][1]) for g in given]
-            raise Refused(f"a number beside {first.name}{_at(first.origin)} is no function of the "
-                          "dynamic sizes that is known (n, 1/n, sqrt(n), 1/sqrt(n) of sums and "
-                          f"products): bits {_sizes.no_expression(seen, runs)}")  # fmt: skip
+            with _inside("operand", i):
+                raise NoForm(
+                    f"a number beside {first.name}{_at(first.origin)} is no function of the "
+                    "dynamic sizes that is known (n, 1/n, sqrt(n), 1/sqrt(n) of sums and "
+                    f"products): bits {_sizes.no_expression(seen, runs)}",
+                    partial(_sizes.number_of, operand[1][0]),
+                )
         operands.append(("n", (operand[1][0], number)))
     body = None
     if first.body is not None:
-        body = unified([call.body for call in calls if call.body is not None], runs)
+        with _inside("body", 0):
+            body = unified([call.body for call in calls if call.body is not None], runs)
     more = first.more
     if first.kind == "check" and any(call.more != more for call in calls):
         # "elements along axis 0 of f32[5,3]": of an array whose size differs.

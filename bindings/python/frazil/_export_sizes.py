@@ -37,8 +37,8 @@ class Dim:
     name : str
         A name of letters, digits and "_"; the same name is the same size.
     min, max : int
-        The range, ends included. Calls of other sizes are errors. Without `min` it is 1, or 2 where
-        a size of 1 makes the function do something else.
+        The range, ends included. Calls of other sizes are errors. Without `min` it begins at 1, or
+        at 2 where the function fails at 1; without `max` it ends where the function begins to fail.
     multiple_of : int
         Sizes that are tried at the export are multiples of it, as those of later calls must be.
 
@@ -59,7 +59,7 @@ class Dim:
         if low > high:
             raise ValueError(f"[export] {name!r} is from {low} to {high}: no size is.")
         self.name, self.min, self.max, self.multiple_of = name, low, high, multiple_of
-        self.open = min is None
+        self.open, self.open_end = min is None, max is None
 
     def __repr__(self) -> str:
         most = "" if self.max == LARGEST else f", max={self.max}"
@@ -90,6 +90,8 @@ def sizes_to_try(dims: Sequence[Dim], example: dict[str, int]) -> list[dict[str,
             taken.add(free[0])
         tries.append(chosen)
     for dim in dims:  # the ends of the range, if they are no large arrays
+        least = [n for n in others[dim.name] if n < example[dim.name]]
+        tries += [{**example, dim.name: min(least)}] if least else []
         if dim.max <= 4096 and dim.max % dim.multiple_of == 0:
             tries.append({**example, dim.name: dim.max})
         if dim.min == 1 and not dim.open:

@@ -49,9 +49,7 @@ class Hidden:
         return self
 
     def __reduce__(self) -> Any:
-        raise TypeError(
-            "[onnx] a loaded model cannot be pickled: keep its file and its state_dict()."
-        )
+        return Hidden, (self.read(),)
 
 
 _contents: weakref.WeakKeyDictionary[Hidden, Any] = weakref.WeakKeyDictionary()
@@ -182,6 +180,10 @@ class Body:
         self.captured: tuple[int, ...] = tuple(sorted(used - made))
         self.depends: tuple[int, ...] = ()  # inputs and captured places that are not fixed
         self.plans: dict[Any, _Plan] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Plans are made again: their constants have places of this process."""
+        return {**self.__dict__, "plans": {}}
 
     def fix(self, fixed: set[int]) -> None:
         """Tells which places hold weights and constants: no part of what plans are found by."""

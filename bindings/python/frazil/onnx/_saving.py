@@ -10,14 +10,15 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from frazil import _frazil as _fz
-from frazil._export import _Exporter, _tensors_in
+from frazil._export import _Exporter, _tensors_in, call_of, calls_of
 from frazil._export_program import Refused
 from frazil._export_sizes import Dim
 from frazil._frazil import Traced, __version__
 from frazil._named import integer as _integer
 from frazil.onnx._reading import package
+from frazil.onnx._spectra import PARTS, laid_out
 from frazil.onnx._values import array_of
-from frazil.onnx._writing import Graph, Value, dtype_number
+from frazil.onnx._writing import Graph, Value, dtype_number, names_in, pruned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -34,6 +35,7 @@ def save(
     example_args: Sequence[Any],
     path: str | PathLike[str],
     *,
+    kwargs: Mapping[str, Any] | None = None,
     opset: int = 20,
     input_names: Sequence[str] | None = None,
     output_names: Sequence[str] | None = None,
@@ -55,6 +57,8 @@ def save(
         Arguments of a call. Tensors among them are the model's inputs.
     path : path
         The file.
+    kwargs : dict, optional
+        Arguments of that call by keyword.
     opset : int
         From 18 to 22.
     input_names, output_names : sequence of str, optional
@@ -63,7 +67,8 @@ def save(
         Axes whose sizes may be others than the example's: {"x": {0: "batch"}}, by the names of
         arguments or inputs, or by positions. `Dim` gives a range.
     examples : sequence of tuples
-        Arguments of more calls, for branches that the first does not take.
+        Arguments of more calls, for branches that the first does not take; with kwargs pairs of a
+        tuple and a dict.
     pure : bool, optional
         True promises that the function depends on its arguments alone; else that is proved.
 
@@ -84,11 +89,7 @@ def save(
     package()
     if not callable(fn):
         raise TypeError(f"[onnx.save] needs a callable, got {type(fn).__name__}.")
-    if not isinstance(example_args, (tuple, list)):
-        raise TypeError(
-            f"[onnx.save] example_args must be a tuple of arguments, got "
-            f"{type(example_args).__name__}: write (x,) for one."
-        )
+    given = call_of("onnx.save", example_args, kwargs)
     opset = _integer("[onnx.save] opset", opset)
     if not OPSETS[0] <= opset <= OPSETS[1]:
         raise ValueError(f"[onnx.save] opset must be from 18 to 22, got {opset}.")
@@ -96,11 +97,11 @@ def save(
         pure = isinstance(fn, Traced) and fn.pure
     inner: Any = fn.__wrapped__ if isinstance(fn, Traced) else fn
     name = re.sub(r"\W", "_", getattr(inner, "__name__", type(inner).__name__)).strip("_")
-    exporter = _OnnxExporter(inner, name or "program", pure, list(example_args), {})
+    exporter = _OnnxExporter(inner, name or "program", pure, given, {})
     exporter.asked = opset, input_names, output_names
     exporter.dims = exporter._dims(exporter.renamed(dynamic_axes or {}))
     try:
-        exporter.run(examples, path)
+        exporter.run(calls_of("onnx.save", examples, kwargs), path)
     except Refused as refusal:
         raise ValueError(f"[onnx.save] {name} cannot be written: {refusal}.") from None
 
@@ -150,7 +151,9 @@ class _OnnxExporter(_Exporter):
             if name in used:
                 own = name if name not in graph.taken else graph.fresh(name)
                 graph.taken.add(own)
-                graph.initializers[own] = array_of(tensor.detach().to_device("cpu"))
+                array = array_of(tensor.detach().to_device("cpu"))
+                is_complex = tensor.dtype.name in PARTS
+                graph.initializers[own] = laid_out(array) if is_complex else array
                 graph.tensors[name] = Value(own, tensor.dtype.name)
         values = {}
         infos = []
@@ -161,17 +164,27 @@ class _OnnxExporter(_Exporter):
             infos.append(helper.make_tensor_value_info(name, dtype_number(tensor.dtype.name), dims))
         self._symbols(graph, values)
         results = graph.path(whole, values)
+        for kind, some in (("input", values.values()), ("output", results)):
+            if any(value.dtype in PARTS for value in some):
+                raise Refused(
+                    f"an {kind} is of complex numbers, which ONNX models do not exchange: take and "
+                    "return real and imaginary parts"
+                )
         names = self._output_names(len(results))
         for name, value in zip(names, results, strict=True):
             graph.nodes.append(helper.make_node("Identity", [value.name], [name]))
         outputs = [
-            helper.make_tensor_value_info(name, dtype_number(value.dtype), None)
-            for name, value in zip(names, results, strict=True)
+            helper.make_tensor_value_info(name, dtype_number(value.dtype), [None] * rank)
+            for name, value, rank in zip(names, results, self.ranks, strict=True)
         ]
+        nodes = pruned(graph.nodes, set(names))
+        read = set().union(*map(names_in, nodes))
         initializers = [
-            onnx.numpy_helper.from_array(array, name) for name, array in graph.initializers.items()
+            onnx.numpy_helper.from_array(array, name)
+            for name, array in graph.initializers.items()
+            if name in read
         ]
-        proto = helper.make_graph(graph.nodes, self.name, infos, outputs, initializers)
+        proto = helper.make_graph(nodes, self.name, infos, outputs, initializers)
         model = helper.make_model(
             proto, opset_imports=[helper.make_opsetid("", opset)], ir_version=_IR[opset],
             producer_name="frazil", producer_version=__version__,

@@ -50,6 +50,10 @@ class Conversion(NamedTuple):
     def key(self) -> str:
         return f"{self.domain}:{self.name}:{self.since}"
 
+    def __reduce__(self) -> Any:
+        """By its place in the table."""
+        return _row, (self.domain, self.name, self.since)
+
 
 TABLE: dict[tuple[str, str], list[Conversion]] = {}
 
@@ -112,6 +116,12 @@ def converts(
         return fn
 
     return enter
+
+
+def _row(domain: str, name: str, since: int) -> Conversion:
+    from frazil.onnx import _conversions  # noqa: F401 -- fills the table
+
+    return next(row for row in TABLE[domain, name] if row.since == since)
 
 
 def find(domain: str, name: str, opset: int) -> Conversion | None:

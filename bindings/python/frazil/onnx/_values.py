@@ -116,13 +116,16 @@ class Host:
         else:
             self.dtype, self.data = array.dtype.name, array.tobytes().decode("latin-1")
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_tensors": {}}
+
     @classmethod
-    def number(cls, value: Any, dtype: str) -> Host:
+    def number(cls, value: Any, dtype: str, static: bool = True) -> Host:
         """Of an integer or bool, without NumPy."""
         made = cls.__new__(cls)
         size = 1 if dtype == "bool" else int(dtype.lstrip("uint")) // 8
         made.data = int(value).to_bytes(size, "little", signed=dtype[0] == "i").decode("latin-1")
-        made.dtype, made.shape, made.static, made._tensors = dtype, (), True, {}
+        made.dtype, made.shape, made.static, made._tensors = dtype, (), static, {}
         return made
 
     @property
@@ -166,6 +169,22 @@ class Host:
     def key(self) -> Any:
         """What two of the same content have in common."""
         return self.dtype, self.shape, self.data
+
+
+class Counter(Host):
+    """The number of an iteration: known to the host, and a tensor that is counted up, so that
+    traced loops are alike."""
+
+    counted: Any
+
+    @classmethod
+    def of(cls, i: int, counted: Any) -> Any:
+        made: Any = cls.number(i, "int64", static=False)
+        made.counted = counted
+        return made
+
+    def tensor(self, device: str | None) -> Any:
+        return self.counted
 
 
 def to_tensor(array: Any, device: str | None) -> Tensor:

@@ -14,6 +14,7 @@ import numpy as np
 
 from frazil._export_program import Refused
 from frazil.onnx._reading import package
+from frazil.onnx._spectra import PARTS, Spectra
 from frazil.onnx._values import DTYPES, host_dtype
 
 __all__ = ["Graph", "dtype_number"]
@@ -46,8 +47,12 @@ _COMPARE = {
 _REDUCE = {"sum": "ReduceSum", "prod": "ReduceProd", "max": "ReduceMax", "min": "ReduceMin"}
 
 
+_RANDOM = ("t", "random.state")  # a session of ONNX draws its own numbers
+
+
 def dtype_number(name: str) -> int:
-    """The number of onnx.TensorProto.DataType of a dtype."""
+    """The number of onnx.TensorProto.DataType of a dtype; of a complex one that of its parts."""
+    name = PARTS.get(name, name)
     return next(n for n, own in DTYPES.items() if own == name)
 
 
@@ -58,7 +63,7 @@ class Value:
         self.name, self.dtype = name, dtype
 
 
-class Graph:
+class Graph(Spectra):
     """Nodes that are being written. A graph inside of another shares names and initializers."""
 
     def __init__(self, opset: int, outer: Graph | None = None) -> None:
@@ -107,6 +112,14 @@ class Graph:
         if x.dtype == dtype:
             return x
         return self.node("Cast", [x], dtype, to=dtype_number(dtype))
+
+    @staticmethod
+    def dtype_of(number: int) -> str:
+        return _DTYPES[number]
+
+    @staticmethod
+    def number_of_extent(extent: Any) -> int | None:
+        return int(extent) if _is_whole(extent) else None
 
     # Sizes
 
@@ -166,51 +179,71 @@ class Graph:
             for value in made:
                 values["r", result] = value
                 result += 1
-        if path.writes:
+        if any(cell != _RANDOM for cell, _ in path.writes):
             raise Refused("it writes to tensors, which ONNX programs do not keep: return them")
         if path.end == "read":
             return self.branches(path, values)
-        return [self.operand(ref, values) for ref in path.outputs]
+        out = [self.operand(ref, values) for ref in path.outputs]
+        if path.end == "next":  # of a loop: what it reads to go on stands behind the states
+            out.append(self.operand(path.read, values))
+        return out
 
-    def branches(self, path: Any, values: dict[Any, Value]) -> list[Value]:
-        """An If for each number that was read; the last case needs no question."""
+    def branches(self, path: Any, values: dict[Any, Value], seen: Any = None) -> list[Value]:
+        """An If for each number that was read. What no example read stops the model."""
         (outcome, first), *rest = path.cases.items()
-        if not rest:
-            return self.path(first, values)
+        seen = path.cases.keys() if seen is None else seen
         read = self.operand(path.read, values)
-        bits = self.number(read.dtype, outcome)
-        asked = self.node("Equal", [read, bits], "bool")
+        if not rest and read.dtype == "bool" and len(seen) == 2:
+            return self.path(first, values)
+        asked = self.node("Equal", [read, self.number(read.dtype, outcome)], "bool")
         asked = self.node("Squeeze", [asked], "bool")
-        others = type(path)([], "read", read=path.read, origin=path.origin, cases=dict(rest))
-        graphs: dict[str, Any] = {}
-        dtypes: tuple[str, ...] = ()
-        for name, part in (("then_branch", first), ("else_branch", others)):
-            inner = Graph(self.opset, self)
-            out = inner.path(part, values)
-            out = [inner.node("Identity", [v], v.dtype) for v in out]
-            dtypes = tuple(v.dtype for v in out)
-            graphs[name] = inner.proto(name, [], out)
-        return self.nodes_of("If", [asked], dtypes, **graphs)
+        inner = Graph(self.opset, self)
+        out = [inner.node("Identity", [v], v.dtype) for v in inner.path(first, values)]
+        graphs = {"then_branch": inner.proto("then", [], out, [])}
+        inner = Graph(self.opset, self)
+        if rest:
+            others = type(path)([], "read", read=path.read, origin=path.origin, cases=dict(rest))
+            other = inner.branches(others, values, seen)
+        else:
+            other = inner.stopped(read, path.origin, out)
+        other = [inner.node("Identity", [v], v.dtype) for v in other]
+        graphs["else_branch"] = inner.proto("else", [], other, [])
+        return self.nodes_of("If", [asked], tuple(v.dtype for v in out), **graphs)
 
-    def proto(self, name: str, inputs: list[Value], outputs: list[Value]) -> Any:
-        """A graph inside of another."""
+    def stopped(self, read: Value, origin: str, like: list[Value]) -> list[Value]:
+        """An error, at a node whose name tells why: an index that is out of range."""
+        far = self.node("Add", [self.cast(read, "int64"), self.constant(1 << 40, "int64")], "int64")
+        name = f"no example took this branch: {origin or 'of a loop'}"
+        given = [self.constant([0], "int64"), self.node("Squeeze", [far], "int64")]
+        none = self.node("Gather", list(given), "int64", name=name)
+        return [self.cast(none, v.dtype) for v in like]
+
+    def proto(
+        self, name: str, inputs: list[Value], outputs: list[Value], scalars: list[Value]
+    ) -> Any:
+        """A graph inside of another. `scalars` are those of its inputs that have no axes."""
 
         def info(v: Value) -> Any:
-            return self.helper.make_tensor_value_info(v.name, dtype_number(v.dtype), None)
+            shape = [] if v in scalars else None
+            return self.helper.make_tensor_value_info(v.name, dtype_number(v.dtype), shape)
 
+        inner = pruned(self.nodes, {v.name for v in outputs})
         return self.helper.make_graph(
-            self.nodes, self.fresh(name), [info(v) for v in inputs], [info(v) for v in outputs]
+            inner, self.fresh(name), [info(v) for v in inputs], [info(v) for v in outputs]
         )
 
     def call(self, call: Any, values: dict[Any, Value]) -> list[Value]:
         x = [self.operand(ref, values) for ref in call.operands]
         if call.kind == "repeat":
             return self.repeat(call, x)
+        if call.kind == "while":
+            return self.loop(call, x)
         if call.kind == "call" and call.body is not None:
             return self.path(call.body, {("p", i): v for i, v in enumerate(x)})
         write = getattr(self, f"_{call.name}", None)
-        if call.kind not in ("op", "call"):
-            raise Refused(f"it loops while a tensor says so ({call.origin}), which is not written")
+        made_complex = call.name == "astype" and self.dtype_of(int(call.attrs[0])) in PARTS
+        if made_complex or any(v.dtype in PARTS for v in x):
+            return self.on_complex(call, x)
         if call.name in _SAME:
             dtype = x[1 if call.name == "where" else 0].dtype
             return [self.node(_SAME[call.name], list(x), dtype)]
@@ -233,12 +266,30 @@ class Graph:
         given = {("p", i): v for i, v in enumerate([*own, *x[call.states :]])}
         out = [inner.node("Identity", [v], v.dtype) for v in inner.path(call.body, given)]
         on = inner.node("Identity", [go], "bool")
-        body = inner.proto("body", [count, go, *own], [on, *out])
+        body = inner.proto("body", [count, go, *own], [on, *out], [count, go])
         times = self.node("Squeeze", [self.size(call.attrs[0])], "int64")
         dtypes = tuple(v.dtype for v in out)
         return self.nodes_of(
             "Loop", [times, self.constant(True, "bool"), *states], dtypes, body=body
         )
+
+    def loop(self, call: Any, x: list[Value]) -> list[Value]:
+        """A loop that reads a number behind each iteration: once more while it is call.more[0]."""
+        inner = Graph(self.opset, self)
+        states = x[: call.states]
+        own = [Value(self.fresh("state"), v.dtype) for v in states]
+        count, go = Value(self.fresh("i"), "int64"), Value(self.fresh("go"), "bool")
+        given = {("p", i): v for i, v in enumerate([*own, *x[call.states :]])}
+        out = [inner.node("Identity", [v], v.dtype) for v in inner.path(call.body, given)]
+        read = Value(self.fresh("read"), out[-1].dtype)
+        asked = inner.node("Equal", [out[-1], inner.number(read.dtype, call.more[0])], "bool")
+        asked = inner.node("Squeeze", [asked], "bool")
+        body = inner.proto("body", [count, go, *own, read], [asked, *out], [count, go])
+        first = self.constant(0, read.dtype)
+        dtypes = tuple(v.dtype for v in out)
+        true = self.constant(True, "bool")
+        ran = self.nodes_of("Loop", [None, true, *states, first], dtypes, body=body)
+        return [*ran, self.constant(False, "bool")]
 
     # Operators of several nodes
 
@@ -250,6 +301,18 @@ class Graph:
 
     def _isinf(self, x: list[Value], attrs: Any) -> Value:
         return self.node("IsInf", [x[0]], "bool")
+
+    def _signbit(self, x: list[Value], attrs: Any) -> Value:
+        """Of -0.0, too: its reciprocal is below 0."""
+        zero = self.constant(0, x[0].dtype)
+        if x[0].dtype not in _FLOATS:
+            return self.node("Less", [x[0], zero], "bool")
+        below = self.node("Less", [x[0], zero], "bool")
+        inverse = self.node("Reciprocal", [x[0]], x[0].dtype)
+        at_zero = self.node("Equal", [x[0], zero], "bool")
+        negative = self.node("Less", [inverse, zero], "bool")
+        both = self.node("And", [at_zero, negative], "bool")
+        return self.node("Or", [below, both], "bool")
 
     def _isfinite(self, x: list[Value], attrs: Any) -> Value:
         both = [self._isnan(x, attrs), self._isinf(x, attrs)]
@@ -490,6 +553,26 @@ class Graph:
         scale = x[2] if flags & 1 else self.node("Expand", [self.constant(1, dtype), shape], dtype)
         given = [x[0], scale, *([x[-1]] if flags & 2 else [])]
         return self.node("LayerNormalization", list(given), dtype, axis=-1, epsilon=eps)
+
+
+def pruned(nodes: list[Any], outputs: set[str]) -> list[Any]:
+    """The nodes that outputs are made of, in their order."""
+    wanted, kept = set(outputs), []
+    for node in reversed(nodes):
+        if wanted & set(node.output):
+            kept.append(node)
+            wanted |= names_in(node)
+    return kept[::-1]
+
+
+def names_in(node: Any) -> set[str]:
+    """What a node reads, and what its graphs read of those around them."""
+    found = set(node.input)
+    for attribute in node.attribute:
+        if attribute.HasField("g"):
+            found |= {v.name for v in attribute.g.output}
+            found |= set().union(*(names_in(inner) for inner in attribute.g.node))
+    return found
 
 
 def _is_whole(e: Any) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 
 from frazil.onnx._reading import package
 from frazil.onnx._table import converts
-from frazil.onnx._values import DTYPES, Host, array_of, dtype_of, host_dtype
+from frazil.onnx._values import DTYPES, Counter, Host, array_of, dtype_of, host_dtype
 
 
 def _numbers_of_strings(array: Any, dtype: Any) -> Any:
@@ -71,7 +71,7 @@ def cast_value(x: Any, to: int, saturate: int = 1, round_mode: str = "up") -> An
 
 @converts("Cast", raw="x")
 def cast(x: Any, *, to: int, saturate: int = 1, round_mode: str = "up") -> Any:
-    return cast_value(x, to, saturate, round_mode)
+    return cast_value(x.tensor(None) if isinstance(x, Counter) else x, to, saturate, round_mode)
 
 
 @converts("CastLike", 15, raw="x like")

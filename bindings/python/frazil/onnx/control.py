@@ -9,7 +9,7 @@ import numpy as np
 import frazil as fz
 from frazil._frazil import Tensor
 from frazil.onnx._table import converts
-from frazil.onnx._values import Host, array_of
+from frazil.onnx._values import Counter, Host, array_of
 
 
 def _truth(value: Any, run: Any) -> bool:
@@ -47,34 +47,34 @@ def _stacked(parts: list[Any], axis: int = 0) -> Any:
     return fz.stack(list(_tensors(parts)), axis=axis)
 
 
-class _Counter(Host):
-    """The number of an iteration: known to the host, and a tensor that is counted up, so that
-    traced loops are alike."""
-
-    def __init__(self, i: int, counted: Any) -> None:
-        super().__init__(np.asarray(i, np.int64), static=False)
-        self.counted = counted
-
-    def tensor(self, device: str | None) -> Any:
-        return self.counted
+def _limit(value: Any, run: Any) -> Any:
+    """How often a loop runs at most: a number, None, or a tensor of one that is not read."""
+    if value is None:
+        return None
+    if isinstance(value, Host):
+        return value.whole
+    run.reads += 1
+    return value.reshape(())
 
 
 @converts("Loop", control=True)
 def loop(node: Any, values: Any, run: Any) -> Any:
     body = node.bodies["body"]
     given = [values[p] for p in node.inputs]
-    limit = None if given[0] is None else int(array_of(given[0]).reshape(()))
-    if limit is not None and isinstance(given[0], Tensor):
-        run.reads += 1
+    limit = _limit(given[0], run)
     going = given[1] if len(given) > 1 else None
     state = list(given[2:])
     scans: list[list[Any]] = [[] for _ in body.outputs[1 + len(state) :]]
-    i, counted = 0, fz.zeros((), dtype="int64")
+    counted = fz.zeros((), dtype="int64")
+    # A tensor says how often: it is compared once for each iteration, so that traced loops are
+    # loops that test, of any length.
+    asked = isinstance(limit, Tensor)
     always = going is None
     condition = True if always else _truth(going, run)
-    first = Host(np.asarray(True), static=False)
-    while condition and (limit is None or i < limit):
-        values[body.inputs[0]] = _Counter(i, counted)
+    first = Host.number(True, "bool", static=False)
+    i = 0
+    while condition and (limit is None or (bool(counted < limit) if asked else i < limit)):
+        values[body.inputs[0]] = Counter.of(i, counted)
         values[body.inputs[1]] = first
         for place, value in zip(body.inputs[2:], state, strict=True):
             values[place] = value
