@@ -127,9 +127,10 @@ class Processes:
                 found = next(tasks, None)
                 if found is None:
                     return
-                if found[0] % count not in ended:
-                    self._send(self._worker_of(found[0]), *found, None)
-                    under_way.append(found[0])
+                number, task = found
+                if number % count not in ended:
+                    self._send(self._worker_of(number), number, task, None)
+                    under_way.append(number)
                     return
 
         self.reusable = False
