@@ -3,16 +3,29 @@
     PYTHONPATH=build/python PYTHON bench/data_loader.py [--workers N] [--steps N]
 
 Examples are 32 x 32 x 3 images with a random flip and shift, batches are of 32. The step computes
-for a millisecond in the calling process. Printed is the share of the time in which it waited for a
-batch, of the best epoch, for no workers, threads and processes.
+for a millisecond in the calling process, in Python, so it holds the GIL. Printed is the share of
+the time in which it waited for a batch, of the best epoch, for no workers, threads and processes,
+and for PyTorch's loader where PyTorch is installed. Random numbers of an example come from a
+generator of its own (`Images`) or from Python's stream, which loaders seed (`Drawn`).
+
+The last column is the least that is possible: step and examples, made without a loader, shared
+evenly by the cores that work for it. On two cores an example of `Images` alone costs more than the
+second core has time for.
 """
 
 import argparse
+import os
+import random
 import time
 
 import numpy as np
 
 import frazil as fz
+
+try:
+    import torch.utils.data as peer
+except ImportError:
+    peer = None
 
 
 class Images(fz.data.Dataset):
@@ -27,6 +40,18 @@ class Images(fz.data.Dataset):
         y, x = rng.integers(0, 9, 2)
         image = self.images[i, y : y + 32, x : x + 32]
         return image[:, ::-1] if rng.random() < 0.5 else image, i % 10
+
+
+class Drawn(Images):
+    def __getitem__(self, i):
+        y, x = random.randrange(9), random.randrange(9)
+        image = self.images[i, y : y + 32, x : x + 32]
+        return image[:, ::-1] if random.random() < 0.5 else image, i % 10
+
+
+def for_peer(batch):
+    """PyTorch makes no tensors of flipped arrays."""
+    return peer.default_collate([(np.ascontiguousarray(x), i) for x, i in batch])
 
 
 def step(seconds):
@@ -50,24 +75,49 @@ def waiting(loader, seconds):
     return waited / total
 
 
+def alone(data, batches=30):
+    """Seconds for the examples of a batch, of the best one."""
+    times = []
+    for batch in range(batches):
+        begin = time.process_time()
+        for i in range(32):
+            data[32 * batch + i]
+        times.append(time.process_time() - begin)
+    return min(times)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--steps", type=int, default=300)
     parser.add_argument("--epochs", type=int, default=5)
     options = parser.parse_args()
-    images = Images(32 * options.steps)
-    for name, how in (
-        ("no workers", {}),
-        ("threads", {"threads": options.workers}),
-        (
-            "processes",
-            {"num_workers": options.workers, "persistent_workers": True, "prefetch_factor": 8},
-        ),
-    ):
-        loader = fz.data.DataLoader(images, 32, shuffle=True, seed=0, **how)
-        best = min(waiting(loader, 1e-3) for _ in range(options.epochs))
-        print(f"{name:11} {100 * best:5.1f} % waiting", flush=True)
+    processes = {
+        "num_workers": options.workers,
+        "persistent_workers": True,
+        "prefetch_factor": 8,
+    }
+    for make in Images, Drawn:
+        data = make(32 * options.steps)
+        examples = alone(data)
+        print(f"{make.__name__}: examples of a batch {1e3 * examples:.2f} ms", flush=True)
+        loaders = {
+            "no workers": (fz.data.DataLoader, {}, 1),
+            "threads": (fz.data.DataLoader, {"threads": options.workers}, 1),
+            "processes": (fz.data.DataLoader, processes, options.workers + 1),
+        }
+        if peer is not None:
+            theirs = {"collate_fn": for_peer}
+            loaders["PyTorch, none"] = peer.DataLoader, theirs, 1
+            loaders["PyTorch"] = peer.DataLoader, theirs | processes, options.workers + 1
+        for name, (kind, how, cores) in loaders.items():
+            seeded = {} if peer is not None and kind is peer.DataLoader else {"seed": 0}
+            loader = kind(data, 32, shuffle=True, **seeded, **how)
+            best = min(waiting(loader, 1e-3) for _ in range(options.epochs))
+            cores = min(cores, os.cpu_count() or 1)
+            least = max(1 - 1e-3 * cores / (1e-3 + examples), 0)
+            print(f"  {name:13} {100 * best:5.1f} % waiting, least {100 * least:4.1f}", flush=True)
+            del loader
 
 
 if __name__ == "__main__":

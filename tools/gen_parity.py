@@ -25,6 +25,31 @@ dicts by name: the largest difference, relative to the largest number of the arr
 `./dev python tools/gen_parity.py` writes this page; `tests/nn` and `tests/optim` hold it.
 """
 
+# Public names of PyTorch 2.13 that frazil lacks, and what does their work; tests/nn/test_parity.py
+# looks whether they still do.
+LEFT_OUT = {
+    "nn.AdaptiveLogSoftmaxWithLoss nn.FractionalMaxPool2d nn.FractionalMaxPool3d nn.CrossMapLRN2d "
+    "nn.LinearCrossEntropyLoss F.conv_tbc F.fractional_max_pool2d F.fractional_max_pool3d "
+    "F.linear_cross_entropy F.grouped_mm F.scaled_mm": "met rarely; written of ops where needed",
+    "nn.DataParallel nn.SyncBatchNorm": "several devices in one process",
+    "nn.Buffer": "`register_buffer`",
+    "nn.UninitializedParameter nn.UninitializedBuffer": "lazy layers have no parameters before "
+    "their first call",
+    "nn.RNNBase nn.RNNCellBase nn.Container": "bases that programs do not make",
+    "Module.compile": "`fz.trace`, `fz.mode`",
+    "Module.register_backward_hook nn.NLLLoss2d F.upsample F.upsample_bilinear "
+    "F.upsample_nearest utils.clip_grad_norm utils.weight_norm utils.spectral_norm": "deprecated "
+    "there: `register_full_backward_hook`, `NLLLoss`, `interpolate`, `clip_grad_norm_`, "
+    "`utils.parametrizations`",
+    "Module.type Module.to_empty Module.ipu Module.mtia Module.xpu": "`to`",
+    "Module.share_memory": "workers of a `DataLoader` get batches to the parent by shared memory",
+    "F.relu_ F.elu_ F.celu_ F.selu_ F.hardtanh_ F.leaky_relu_ F.rrelu_ F.threshold_": "a traced "
+    "call writes over what nobody needs by itself",
+    "F.multi_head_attention_forward F.max_pool2d_with_indices": "`MultiheadAttention`, "
+    "`max_pool2d(return_indices=True)`",
+    "utils.fuse_conv_bn_eval utils.fuse_linear_bn_eval": "models are not rewritten",
+}
+
 
 def subject(case):
     """What a case is about: "nn.Conv2d", "F.pad", "models.unet"."""
@@ -125,6 +150,10 @@ def main():
         cases = sum(row[0] for row in rows.values())
         text += f"\n## {title}\n\n{len(rows)} with {cases} cases.\n\n"
         text += table(["name", "cases", "steps" if title == "Optimizers" else "rates"], rows)
+    text += "\n## What is left out\n\nPublic names of `torch.nn` that have no counterpart here.\n\n"
+    text += "| name | why, or what instead |\n| --- | --- |\n"
+    for names, why in LEFT_OUT.items():
+        text += f"| {', '.join(f'`{name}`' for name in names.split())} | {why} |\n"
     PAGE.write_text(text, encoding="utf-8")
 
 

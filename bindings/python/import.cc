@@ -49,6 +49,15 @@ std::string DTypeName(PyObject* o) {
   return text ? text : TypeName(o);
 }
 
+// Whether it is an array of dates or spans of time.
+bool HoldsTimes(PyObject* o) {
+  Object dtype = Object::Steal(PyObject_GetAttrString(o, "dtype"));
+  Object kind = dtype ? Object::Steal(PyObject_GetAttrString(dtype.get(), "kind")) : Object();
+  const char* text = kind && PyUnicode_Check(kind.get()) ? PyUnicode_AsUTF8(kind.get()) : nullptr;
+  PyErr_Clear();
+  return text && (*text == 'm' || *text == 'M');
+}
+
 void ReleaseBuffer(void* context) {
   const PyGILState_STATE state = PyGILState_Ensure();
   auto* view = static_cast<Py_buffer*>(context);
@@ -121,12 +130,9 @@ Tensor FromBufferObject(PyObject* object, std::optional<DType> stored_as,
   Py_buffer view;
   if (PyObject_GetBuffer(object, &view, PyBUF_STRIDED_RO | PyBUF_FORMAT) < 0) return Tensor();
   // NumPy shows its dates and spans of time as bytes.
-  if (view.itemsize == 1 && PyObject_HasAttrString(object, "dtype")) {
-    const std::string name = DTypeName(object);
-    if (name.starts_with("datetime64") || name.starts_with("timedelta64")) {
-      PyBuffer_Release(&view);
-      return TypeError("[asarray] dtype ", name, " has no counterpart in frazil.");
-    }
+  if (view.itemsize == 1 && HoldsTimes(object)) {
+    PyBuffer_Release(&view);
+    return TypeError("[asarray] dtype ", DTypeName(object), " has no counterpart in frazil.");
   }
   bool taken = false;
   Tensor t = FromBuffer(&view, stored_as, object, options, &taken);

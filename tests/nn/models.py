@@ -3,6 +3,11 @@ and the function that joins tensors (arrays, axis), and gives a model. model_cas
 """
 
 
+def zeros(first, *rest):
+    """A nested list of this shape."""
+    return [zeros(*rest) if rest else 0.0 for _ in range(first)]
+
+
 def stack(nn, *layers):
     return nn.Sequential(*layers)
 

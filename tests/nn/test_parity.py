@@ -142,6 +142,14 @@ def test_the_page_counts_every_case(monkeypatch):
         assert f"\n| `{name}` | {count} |" in page, f"{name}: run tools/gen_parity.py"
 
 
+def test_what_the_page_says_is_left_out_is(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    places = {"nn": nn, "F": F, "Module": nn.Module, "utils": nn.utils}
+    for name in " ".join(importlib.import_module("gen_parity").LEFT_OUT).split():
+        place, _, rest = name.partition(".")
+        assert not hasattr(places[place], rest), name
+
+
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_like_pytorch(case):
     run = Run(case)

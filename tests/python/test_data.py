@@ -151,6 +151,20 @@ def test_collate_keeps_the_form():
     assert list(made) == ["b", "a"] and made["b"] == [b"x"] and made["a"].tolist() == [2j]
 
 
+@pytest.mark.parametrize("dtype", ["?", "u1", "i8", "f2", "f4", ">f4", "c8"])
+def test_arrays_are_collated_as_their_tensors_are(dtype):
+    arrays = [
+        np.arange(12).reshape(3, 4)[:, ::-1].astype(dtype) + np.dtype(dtype).type(i) for i in (0, 1)
+    ]
+    for examples in (arrays, [a[1:2, ::2] for a in arrays], [a[0, 0, ...] for a in arrays]):
+        got, expected = default_collate(examples), fz.stack([fz.asarray(a) for a in examples])
+        assert got.dtype == expected.dtype and got.tolist() == expected.tolist()
+        examples[0][...] = 0  # a batch is a copy
+        assert got.tolist() == expected.tolist()
+    mixed = default_collate([np.zeros(2, "u1"), np.ones(2, "f4")])
+    assert mixed.dtype == fz.float32 and mixed.tolist() == [[0, 0], [1, 1]]
+
+
 def test_what_cannot_be_collated():
     for batch, error, message in (
         ([], ValueError, "there are no examples"),

@@ -1,6 +1,7 @@
 """fz.data.DataLoader: the same batches from wherever, taken up again anywhere, nothing left."""
 
 import gc
+import io
 import itertools
 import multiprocessing
 import os
@@ -8,13 +9,23 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
+import weakref
 
 import numpy as np
 import pytest
 
 import frazil as fz
-from frazil.data import DataLoader, Dataset, IterableDataset, TensorDataset, get_worker_info
+from frazil.data import (
+    DataLoader,
+    Dataset,
+    IterableDataset,
+    Subset,
+    TensorDataset,
+    get_worker_info,
+)
+from frazil.data.shared import Pickler
 
 SOURCES = {
     "here": {},
@@ -370,6 +381,58 @@ def test_a_worker_that_is_killed_while_it_waits():
 
 def sleep():
     time.sleep(60)
+
+
+def test_no_thread_stands_between():
+    """One would wait for the GIL whenever the program's step holds it."""
+    before = threading.active_count()
+    for _ in DataLoader(range(6), num_workers=2):
+        assert threading.active_count() == before
+
+
+class Doubled(TensorDataset):
+    def __getitem__(self, i):
+        (x,) = super().__getitem__(i)
+        return x * 2
+
+
+class Together(Dataset):
+    def __init__(self):
+        self.asked = []
+
+    def __len__(self):
+        return 6
+
+    def __getitem__(self, i):
+        raise AssertionError(i)
+
+    def __getitems__(self, indices):
+        self.asked.append(indices)
+        return [10 * i for i in indices]
+
+
+def test_datasets_that_make_whole_batches():
+    assert [x.tolist() for x in DataLoader(Doubled(fz.arange(4)), 2)] == [[0, 2], [4, 6]]
+    data = TensorDataset(fz.arange(8), fz.arange(8) * 10)
+    half = Subset(Subset(data, [7, 1, 3, 5]), [3, 2, 0])
+    (batch,) = DataLoader(half, 3)
+    assert [t.tolist() for t in batch] == [[5, 3, 7], [50, 30, 70]]
+    whole = Together()
+    got = [x.tolist() for x in DataLoader(Subset(whole, [4, 0, 2]), 2)]
+    assert got == [[40, 0], [20]] and whole.asked == [[4, 0], [2]]
+
+
+def test_what_is_pickled_lives_no_longer():
+    """A cycle would keep each batch until the garbage collector comes, which breaks over them."""
+    gc.disable()
+    try:
+        pickler = Pickler(io.BytesIO())
+        pickler.dump((np.zeros(9), fz.zeros(9)))
+        alive = weakref.ref(pickler)
+        del pickler
+        assert alive() is None
+    finally:
+        gc.enable()
 
 
 def test_timeout():

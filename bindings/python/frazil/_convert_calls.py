@@ -100,7 +100,7 @@ def _called(f: Any) -> Any:
 
     found = getattr(type(f), "__call__", None)  # noqa: B004 -- the function itself is wanted
     if found is Module.__call__:
-        if f._hooks is not None or f._pre_hooks is not None:
+        if f._hooked:
             return None
         found = type(f).forward
     return found if type(found) is FunctionType and is_users(found) else None

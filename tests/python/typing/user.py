@@ -378,6 +378,10 @@ LAYERS: list[type[nn.Module]] = [
     nn.TransformerDecoderLayer, nn.TransformerEncoder, nn.TransformerEncoderLayer,
     nn.TripletMarginLoss, nn.TripletMarginWithDistanceLoss, nn.Unflatten, nn.Upsample,
     nn.UpsamplingBilinear2d, nn.UpsamplingNearest2d, nn.ZeroPad1d, nn.ZeroPad2d, nn.ZeroPad3d,
+    nn.Fold, nn.LPPool3d, nn.LazyBatchNorm1d, nn.LazyBatchNorm2d, nn.LazyBatchNorm3d,
+    nn.LazyConv1d, nn.LazyConv2d, nn.LazyConv3d, nn.LazyConvTranspose1d, nn.LazyConvTranspose2d,
+    nn.LazyConvTranspose3d, nn.LazyInstanceNorm1d, nn.LazyInstanceNorm2d, nn.LazyInstanceNorm3d,
+    nn.LazyLinear, nn.Unfold,
 ]  # fmt: skip
 FUNCTIONS = [
     F.adaptive_avg_pool1d, F.adaptive_avg_pool2d, F.adaptive_avg_pool3d, F.adaptive_max_pool1d,
@@ -395,7 +399,8 @@ FUNCTIONS = [
     F.pixel_shuffle, F.pixel_unshuffle, F.poisson_nll_loss, F.prelu, F.relu6, F.rms_norm, F.rrelu,
     F.scaled_dot_product_attention, F.selu, F.smooth_l1_loss, F.soft_margin_loss, F.softmin,
     F.softshrink, F.softsign, F.tanhshrink, F.threshold, F.triplet_margin_loss,
-    F.triplet_margin_with_distance_loss,
+    F.triplet_margin_with_distance_loss, F.affine_grid, F.fold, F.grid_sample, F.lp_pool3d, F.pdist,
+    F.unfold,
 ]  # fmt: skip
 
 
@@ -411,6 +416,21 @@ def members() -> list[str]:
     missing, unexpected = net.load_state_dict({"more": fz.zeros(2), "x": X}, strict=False)
     assert "inner.weight" in missing and unexpected == ["x"]
     net.half().bfloat16().double().float().cpu()
+    net.register_buffer("mean", fz.zeros(2))
+    assert net.get_buffer("mean").shape == (2,)
+    net.set_submodule("last.0", nn.LazyLinear(3))
+    assert callable(net.get_extra_state) and callable(net.set_extra_state)
+    for handle in (
+        net.register_forward_pre_hook(lambda m, args: None, prepend=True),
+        net.register_forward_hook(lambda m, args, kwargs, y: y, with_kwargs=True),
+        net.register_full_backward_pre_hook(lambda m, out: None),
+        net.register_full_backward_hook(lambda m, into, out: None),
+        net.register_state_dict_pre_hook(lambda m, prefix, keep_vars: None),
+        net.register_state_dict_post_hook(lambda m, state, prefix, data: None),
+        net.register_load_state_dict_pre_hook(lambda *args: None),
+        net.register_load_state_dict_post_hook(lambda m, keys: None),
+    ):
+        handle.remove()
     assert callable(net.cuda) and len(LAYERS) > 100 and len(FUNCTIONS) > 70
     return names
 

@@ -82,6 +82,10 @@ def _stacked(examples, path):
     try:
         if isinstance(examples[0], (bool, int, float, complex)):
             return _fz.asarray(examples)
+        if _alike(examples):  # one copy for all, not one each and another
+            import numpy
+
+            return _fz.asarray(numpy.array(examples), copy=False)
         tensors = [_fz.asarray(x) for x in examples]
     except (TypeError, ValueError, OverflowError) as error:
         raise type(error)(f"[default_collate] of the examples{_at(path)}: {error}") from None
@@ -89,6 +93,18 @@ def _stacked(examples, path):
         if x.shape != tensors[0].shape:
             raise _differ(path, "shapes", tensors[0], x, lambda x: x.shape)
     return _fz.stack(tensors)
+
+
+def _alike(examples):
+    """Whether all are NumPy arrays of one shape and one dtype of numbers."""
+    first = examples[0]
+    kind = type(first)
+    if kind.__name__ != "ndarray" or kind.__module__ != "numpy" or not first.dtype.isnative:
+        return False
+    shape, dtype = first.shape, first.dtype
+    return dtype.kind in "biufc" and all(
+        type(x) is kind and x.shape == shape and x.dtype == dtype for x in examples
+    )
 
 
 def _is_array(x):

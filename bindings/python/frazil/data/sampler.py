@@ -7,7 +7,7 @@ that a loader that resumes in the middle finds it again.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from frazil import _frazil as _fz
@@ -150,11 +150,11 @@ class RandomSampler(_Seeded):
         if left and not n:
             raise ValueError(f"[RandomSampler] {left} indices of an empty dataset.")
         if self.replacement:
-            yield from generator.integers(n, shape=(left,), dtype="int64").tolist() if left else ()
-            return
-        while left > 0:
-            yield from generator.permutation(n).tolist()[:left]
-            left -= n
+            return iter(
+                generator.integers(n, shape=(left,), dtype="int64").tolist() if left else ()
+            )
+        orders = (generator.permutation(n).tolist() for _ in range(-(-left // max(n, 1))))
+        return islice(chain.from_iterable(orders), left)
 
     def __len__(self) -> int:
         return self.num_samples

@@ -18,6 +18,7 @@ import os
 import pickle
 import socket
 import struct
+import sys
 import weakref
 from collections import deque
 from typing import Any
@@ -43,17 +44,22 @@ _FORMATS = {
     "uint64": "Q",
 }
 _MESSAGE = struct.Struct("=qqqqq")  # number of the batch, kind, slot, its bytes if new, dropped
+_BESIDE = socket.CMSG_SPACE(struct.calcsize("i"))  # of the descriptor of a new slot
+
+
+NONE_YET: Any = object()
 
 
 class Pickler(pickle.Pickler):
-    """Pickles with the elements of tensors and arrays beside the stream."""
+    """Pickles with the elements of tensors and arrays beside the stream, in `buffers`.
+
+    It refers to nothing that refers to it: batches live no longer than they are needed, and the
+    garbage collector never meets a cycle with memoryviews, which CPython 3.11 does not survive.
+    """
 
     def __init__(self, stream: Any) -> None:
-        self.buffers: list[Any] = []
-        super().__init__(stream, protocol=5, buffer_callback=self._aside)
-
-    def _aside(self, buffer: pickle.PickleBuffer) -> None:
-        self.buffers.append(buffer.raw())
+        self.buffers: list[pickle.PickleBuffer] = []
+        super().__init__(stream, protocol=5, buffer_callback=self.buffers.append)
 
     def reducer_override(self, x: Any) -> Any:
         if type(x) is not Tensor or x.requires_grad or x.device != "cpu":
@@ -102,7 +108,7 @@ class Sender:
         stream = io.BytesIO()
         pickler = Pickler(stream)
         pickler.dump(x)
-        parts = [stream.getbuffer(), *pickler.buffers]
+        parts = [stream.getbuffer(), *(buffer.raw() for buffer in pickler.buffers)]
         sizes = [part.nbytes for part in parts]
         head = struct.pack(f"={1 + len(parts)}q", len(parts) - 1, *sizes)
         places: list[int] = []
@@ -159,13 +165,17 @@ class Receiver:
         return out
 
     def receive(self) -> tuple[int, int, Any] | None:
-        """(number, kind, object); None if the worker is gone, BlockingIOError if it has none."""
-        message, descriptors, _, _ = socket.recv_fds(self.channel, _MESSAGE.size, 1)
+        """(number, kind, object); None if the worker is gone, NONE_YET if it has none ready."""
+        try:
+            message, beside, _, _ = self.channel.recvmsg(_MESSAGE.size, _BESIDE)
+        except BlockingIOError:
+            return NONE_YET
         if not message:
             return None
         number, kind, slot, size, dropped = _MESSAGE.unpack(message)
         self._slots.pop(dropped, None)
-        for descriptor in descriptors:
+        for _, _, data in beside:
+            descriptor = int.from_bytes(data, sys.byteorder)
             try:
                 self._slots[slot] = mmap.mmap(descriptor, size), ctypes.c_ubyte * size
             finally:

@@ -14,24 +14,21 @@ import pickle
 import select
 import signal
 import socket
-import threading
 import time
 import warnings
 import weakref
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from itertools import count, islice
-from queue import SimpleQueue
+from itertools import count
 from typing import Any
 
 from frazil._seeding import apart as _apart
 from frazil._seeding import derive as _derive
 from frazil.data import worker as _worker
-from frazil.data.shared import Receiver
+from frazil.data.shared import NONE_YET, Receiver
 from frazil.data.worker import BATCH, END, ERROR, Fetcher, WorkerInfo
 
-_STOP = object()
 _GRACE = 1.0  # seconds until a worker that is told to end is sent a signal
 
 
@@ -116,90 +113,52 @@ class Processes:
             info = WorkerInfo(i, workers, _derive(seed, "worker", i), dataset)
             self._workers.append(_Process(context, info, fetching, init))
         self.reusable = True  # for another epoch
-        self._left = False  # the iteration, without waiting for what is under way
 
     def run(self, tasks: Iterator[Any], seed: int) -> Iterator[tuple[int, Any]]:
-        """Keeps `prefetch` batches of each worker under way.
+        """Keeps `prefetch` batches of each worker under way, and reads each where it is asked for.
 
-        A thread talks to the workers, one batch ahead: it reads the next one while the program
-        works with this one. The tasks are made here, where the program's sampler belongs.
+        No thread reads ahead: it would wait for the GIL whenever the program's step holds it.
         """
-        count, ended, under_way = len(self._workers), set[int](), 0
+        count, ended = len(self._workers), set[int]()
+        under_way = deque[int]()
 
-        def following() -> Any:
+        def follow() -> None:
             while len(ended) < count:
-                task = next(tasks, None)
-                if task is None or task[0] % count not in ended:
-                    return task
-            return None
+                found = next(tasks, None)
+                if found is None:
+                    return
+                number, task = found
+                if number % count not in ended:
+                    self._send(self._worker_of(number), number, task, None)
+                    under_way.append(number)
+                    return
 
-        todo: SimpleQueue[Any] = SimpleQueue()
-        ready: SimpleQueue[Any] = SimpleQueue()
-        first = list(islice(iter(following, None), self._prefetch * count))
-        under_way = len(first)
-        self.reusable = self._left = False
-        talk = threading.Thread(
-            target=self._talk, args=(seed, first, todo, ready), name="frazil.data", daemon=True
-        )
-        talk.start()
+        self.reusable = False
+        for worker in self._workers:
+            self._send(worker, -1, None, seed)
+        for _ in range(self._prefetch * count):
+            follow()
         try:
             while under_way:
-                number, kind, batch = ready.get()
-                if kind == ERROR:
-                    raise batch
-                if kind == END:
-                    ended.add(number % count)
-                task = following()
-                under_way -= task is None
-                todo.put(task)
-                if kind == BATCH:
-                    yield number, batch
-            self.reusable = True
-        except GeneratorExit:
-            self.reusable = self._persistent  # once nothing is under way any more
-            raise
-        finally:
-            self._left = not self.reusable
-            if self._left:
-                for worker in self._workers:
-                    worker.shut()
-            todo.put(_STOP)
-            talk.join()
-
-    def _talk(self, seed, tasks, todo, ready):
-        under_way = deque()
-
-        def send(number, task):
-            self._send(self._worker_of(number), number, task, None)
-            under_way.append(number)
-
-        def receive():
-            number = under_way[0]
-            kind, batch = self._receive(self._worker_of(number), number)
-            under_way.popleft()
-            return number, kind, batch
-
-        try:
-            for worker in self._workers:
-                self._send(worker, -1, None, seed)
-            for number, task in tasks:
-                send(number, task)
-            while under_way:
-                number, kind, batch = receive()
+                number = under_way[0]
+                kind, batch = self._receive(self._worker_of(number), number)
+                under_way.popleft()
                 if kind == ERROR:
                     raise _worker.unpacked(*batch)
-                ready.put((number, kind, batch))
-                del batch  # the program's alone: its memory is free when the program drops it
-                task = todo.get()
-                if task is _STOP:
-                    break  # what is under way belongs to no other epoch
-                if task is not None:
-                    send(*task)
-            while under_way and not self._left:
-                receive()
-        except BaseException as error:
-            self.reusable = False
-            ready.put((-1, ERROR, error))
+                if kind == END:
+                    ended.add(number % count)
+                follow()
+                if kind == BATCH:
+                    held = [(number, batch)]
+                    del batch  # the program's alone: its memory is free when the program drops it
+                    yield held.pop()
+            self.reusable = True
+        except GeneratorExit:
+            while under_way and self._persistent:  # what is under way belongs to no other epoch
+                number = under_way.popleft()
+                self._receive(self._worker_of(number), number)
+            self.reusable = self._persistent
+            raise
 
     def _worker_of(self, number):
         return self._workers[number % len(self._workers)]
@@ -212,20 +171,17 @@ class Processes:
             raise worker.death(number) from None
 
     def _receive(self, worker, number):
-        try:
-            got = worker.receiver.receive()
-        except BlockingIOError:
+        got = worker.receiver.receive()
+        if got is NONE_YET:
             if not worker.wait(self._timeout):
                 raise TimeoutError(
                     f"[DataLoader] worker {worker.info.id} took more than timeout={self._timeout} "
                     f"seconds for batch {number}."
-                ) from None
-            try:
-                got = worker.receiver.receive()
-            except BlockingIOError:  # it is gone, and who else has its end keeps it open
-                got = None
-        if got is None:
-            raise EOFError if self._left else worker.death(number)
+                )
+            got = worker.receiver.receive()
+        # Where it is gone, somebody else who has its end keeps it open.
+        if got is None or got is NONE_YET:
+            raise worker.death(number)
         return got[1:]
 
     def close(self) -> None:

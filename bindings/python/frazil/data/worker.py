@@ -9,14 +9,14 @@ import select
 import signal
 import threading
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
 from frazil._seeding import derive as _derive
 from frazil._seeding import seed_all as _seed_all
 from frazil.data.collate import default_collate
-from frazil.data.dataset import TensorDataset
+from frazil.data.dataset import Subset, TensorDataset
 from frazil.data.shared import Sender
 
 __all__ = ["WorkerInfo", "get_worker_info"]
@@ -57,9 +57,10 @@ class Fetcher:
     def __init__(self, dataset: Any, collate: Any, iterable: bool, drop_last: bool) -> None:
         self._dataset, self._collate = dataset, collate
         self._iterable, self._drop_last = iterable, drop_last
-        self._at_once = isinstance(dataset, TensorDataset) and collate is default_collate
+        self._at_once = _at_once(dataset) if collate is default_collate else None
+        self._together = _together(dataset)
         self._seed, self._examples = 0, iter(())
-        self.draws = not self._at_once  # whether it may ask for random numbers
+        self.draws = self._at_once is None  # whether it may ask for random numbers
 
     def begin(self, seed: int) -> None:
         """Begins an epoch, for which the random numbers of batches start at this seed."""
@@ -96,10 +97,10 @@ class Fetcher:
         reached[0] = f"indices {_shown(task)}" if isinstance(task, list) else f"index {task!r}"
         if not isinstance(task, list):
             return self._collated(self._dataset[task])
-        if self._at_once:
-            return self._dataset.batch(task)
-        if hasattr(self._dataset, "__getitems__"):
-            return self._collated(self._dataset.__getitems__(task))
+        if self._at_once is not None:
+            return self._at_once(task)
+        if self._together is not None:
+            return self._collated(self._together(task))
         together, examples = reached[0], []
         for index in task:
             reached[0] = f"index {index!r}"
@@ -109,6 +110,26 @@ class Fetcher:
 
     def _collated(self, x):
         return x if self._collate is None else self._collate(x)
+
+
+def _at_once(dataset: Any) -> Callable[[list[Any]], Any] | None:
+    """What makes the collated batch of a list of indices, for datasets of tensors."""
+    if isinstance(dataset, TensorDataset):
+        own = type(dataset).__getitem__ is TensorDataset.__getitem__
+        return dataset.batch if own else None
+    if type(dataset) is Subset:
+        whole, indices = _at_once(dataset.dataset), dataset.indices
+        if whole is not None:
+            return lambda task: whole([indices[i] for i in task])
+    return None
+
+
+def _together(dataset: Any) -> Callable[[list[Any]], Any] | None:
+    """What makes the list of examples of a list of indices, where a dataset does so itself."""
+    if type(dataset) is Subset:
+        inner, indices = _together(dataset.dataset), dataset.indices
+        return None if inner is None else lambda task: inner([indices[i] for i in task])
+    return getattr(dataset, "__getitems__", None)
 
 
 class _WorkersTraceback(Exception):

@@ -8,11 +8,16 @@ Here: `Module`, the base; `Parameter`, a tensor that modules train; containers `
 `EmbeddingBag`, `Flatten`, `Identity`, `Linear`, `Unflatten`; convolutions `Conv1d`, `Conv2d`,
 `Conv3d`, `ConvTranspose1d`, `ConvTranspose2d`, `ConvTranspose3d`; pooling `AdaptiveAvgPool1d`,
 `AdaptiveAvgPool2d`, `AdaptiveAvgPool3d`, `AdaptiveMaxPool1d`, `AdaptiveMaxPool2d`,
-`AdaptiveMaxPool3d`, `AvgPool1d`, `AvgPool2d`, `AvgPool3d`, `LPPool1d`, `LPPool2d`, `MaxPool1d`,
-`MaxPool2d`, `MaxPool3d`; normalisation `BatchNorm1d`, `BatchNorm2d`, `BatchNorm3d`, `GroupNorm`,
-`InstanceNorm1d`, `InstanceNorm2d`, `InstanceNorm3d`, `LayerNorm`, `LocalResponseNorm`, `RMSNorm`;
+`AdaptiveMaxPool3d`, `AvgPool1d`, `AvgPool2d`, `AvgPool3d`, `LPPool1d`, `LPPool2d`, `LPPool3d`,
+`MaxPool1d`, `MaxPool2d`, `MaxPool3d`; normalisation `BatchNorm1d`, `BatchNorm2d`, `BatchNorm3d`,
+`GroupNorm`, `InstanceNorm1d`, `InstanceNorm2d`, `InstanceNorm3d`, `LayerNorm`, `LocalResponseNorm`,
+`RMSNorm`;
 dropout `AlphaDropout`, `Dropout`, `Dropout1d`, `Dropout2d`, `Dropout3d`, `FeatureAlphaDropout`;
-unpooling `MaxUnpool1d`, `MaxUnpool2d`, `MaxUnpool3d`;
+unpooling `MaxUnpool1d`, `MaxUnpool2d`, `MaxUnpool3d`; windows as columns `Fold`, `Unfold`; layers
+that learn the extents of their inputs from the first one, `LazyBatchNorm1d`, `LazyBatchNorm2d`,
+`LazyBatchNorm3d`, `LazyConv1d`, `LazyConv2d`, `LazyConv3d`, `LazyConvTranspose1d`,
+`LazyConvTranspose2d`, `LazyConvTranspose3d`, `LazyInstanceNorm1d`, `LazyInstanceNorm2d`,
+`LazyInstanceNorm3d`, `LazyLinear`;
 recurrent `GRU`, `GRUCell`, `LSTM`, `LSTMCell`, `RNN`, `RNNCell`; `summary`, a `Summary` of
 `SummaryRow`s; the modules `init`, `utils`;
 padding `CircularPad1d`, `CircularPad2d`, `CircularPad3d`, `ConstantPad1d`, `ConstantPad2d`,
@@ -56,6 +61,9 @@ from frazil.nn.containers import *
 from frazil.nn.convolution_layers import *
 from frazil.nn.decoding import *
 from frazil.nn.dropout import *
+from frazil.nn.folding import Fold as Fold
+from frazil.nn.folding import Unfold as Unfold
+from frazil.nn.lazy import *
 from frazil.nn.linear import *
 from frazil.nn.loss_layers import *
 from frazil.nn.module import *
@@ -98,5 +106,8 @@ __all__ = [
     "UpsamplingNearest2d", "ZeroPad1d", "ZeroPad2d", "ZeroPad3d", "functional", "init", "quantize",
     "summary",
     "tanh", "utils",
+    "Fold", "LPPool3d", "LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d", "LazyConv1d",
+    "LazyConv2d", "LazyConv3d", "LazyConvTranspose1d", "LazyConvTranspose2d", "LazyConvTranspose3d",
+    "LazyInstanceNorm1d", "LazyInstanceNorm2d", "LazyInstanceNorm3d", "LazyLinear", "Unfold",
 ]  # fmt: skip
 __all__ += _functions.__all__

@@ -50,6 +50,26 @@ class Sequential(Module):
             self.layers.append(layer)
         return self
 
+    def extend(self, layers: Iterable[Callable[..., Any]]) -> Sequential:
+        """Adds layers at the end; returns self."""
+        for layer in layers:
+            self.append(layer)
+        return self
+
+    def insert(self, index: int, layer: Callable[..., Any]) -> Sequential:
+        """Adds a layer before the one of this index; returns self."""
+        if isinstance(self.layers, dict):
+            raise TypeError("[nn.Sequential] layers with names have no numbers to insert at.")
+        self.layers.insert(index, layer)
+        return self
+
+    def pop(self, key: int | str) -> Any:
+        """Takes a layer away, by its number or name, and returns it."""
+        layers: Any = self.layers
+        if isinstance(layers, dict) and not isinstance(key, str):
+            key = list(layers)[key]
+        return layers.pop(key)
+
     def __len__(self) -> int:
         return len(self.layers)
 
@@ -106,6 +126,10 @@ class _List(Module):
         """Adds an item before the one of this index."""
         self.items.insert(index, self._checked(item))
 
+    def pop(self, index: int = -1) -> Any:
+        """Takes an item away, by default the last, and returns it."""
+        return self.items.pop(index)
+
     def _checked(self, item: Any) -> Any:
         return item
 
@@ -147,6 +171,14 @@ class _Dict(Module):
     def pop(self, key: str) -> Any:
         """Takes the item of a name away and returns it."""
         return self._items.pop(key)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The item of a name, or the default."""
+        return self._items.get(key, default)
+
+    def clear(self) -> None:
+        """Takes all items away."""
+        self._items.clear()
 
     def update(self, items: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> None:
         """Adds items by name."""

@@ -9,14 +9,14 @@ Here: activations `celu`, `elu`, `gelu`, `glu`, `gumbel_softmax`, `hardshrink`, 
 `local_response_norm`, `rms_norm`; convolutions `conv1d`, `conv2d`, `conv3d`, `conv_transpose1d`,
 `conv_transpose2d`, `conv_transpose3d`; pooling `adaptive_avg_pool1d`, `adaptive_avg_pool2d`,
 `adaptive_avg_pool3d`, `adaptive_max_pool1d`, `adaptive_max_pool2d`, `adaptive_max_pool3d`,
-`avg_pool1d`, `avg_pool2d`, `avg_pool3d`, `lp_pool1d`, `lp_pool2d`, `max_pool1d`, `max_pool2d`,
-`max_pool3d`, `max_unpool1d`, `max_unpool2d`,
-`max_unpool3d`; places `pad`, `channel_shuffle`, `interpolate`, `one_hot`, `pixel_shuffle`,
-`pixel_unshuffle`; losses `binary_cross_entropy`, `binary_cross_entropy_with_logits`,
+`avg_pool1d`, `avg_pool2d`, `avg_pool3d`, `lp_pool1d`, `lp_pool2d`, `lp_pool3d`, `max_pool1d`,
+`max_pool2d`, `max_pool3d`, `max_unpool1d`, `max_unpool2d`, `max_unpool3d`; places `pad`,
+`affine_grid`, `channel_shuffle`, `fold`, `grid_sample`, `interpolate`, `one_hot`, `pixel_shuffle`,
+`pixel_unshuffle`, `unfold`; losses `binary_cross_entropy`, `binary_cross_entropy_with_logits`,
 `cosine_embedding_loss`, `cosine_similarity`, `cross_entropy`, `gaussian_nll_loss`,
 `hinge_embedding_loss`, `huber_loss`, `kl_div`, `l1_loss`, `margin_ranking_loss`, `mse_loss`,
 `multi_margin_loss`, `multilabel_margin_loss`, `multilabel_soft_margin_loss`, `nll_loss`,
-`pairwise_distance`, `poisson_nll_loss`, `smooth_l1_loss`, `soft_margin_loss`,
+`pairwise_distance`, `pdist`, `poisson_nll_loss`, `smooth_l1_loss`, `soft_margin_loss`,
 `triplet_margin_loss`, `triplet_margin_with_distance_loss`, `ctc_loss`; attention `apply_rotary`,
 `scaled_dot_product_attention`.
 
@@ -39,6 +39,11 @@ from frazil.nn.dropout import dropout1d as dropout1d
 from frazil.nn.dropout import dropout2d as dropout2d
 from frazil.nn.dropout import dropout3d as dropout3d
 from frazil.nn.dropout import feature_alpha_dropout as feature_alpha_dropout
+from frazil.nn.folding import affine_grid as affine_grid
+from frazil.nn.folding import fold as fold
+from frazil.nn.folding import grid_sample as grid_sample
+from frazil.nn.folding import pdist as pdist
+from frazil.nn.folding import unfold as unfold
 from frazil.nn.linear import bilinear as bilinear
 from frazil.nn.linear import embedding as embedding
 from frazil.nn.linear import embedding_bag as embedding_bag
@@ -81,3 +86,4 @@ __all__ = [
     "tanhshrink", "threshold", "triplet_margin_loss", "triplet_margin_with_distance_loss",
 ]  # fmt: skip
 __all__ += ["max_unpool1d", "max_unpool2d", "max_unpool3d"]
+__all__ += ["affine_grid", "fold", "grid_sample", "lp_pool3d", "pdist", "unfold"]

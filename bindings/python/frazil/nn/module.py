@@ -18,6 +18,8 @@ from frazil._parameters import join as _join
 from frazil._parameters import register as _register
 from frazil._parameters import walk as _walk
 from frazil._tracked import Tracked
+from frazil.nn import hooks as _hooks_of
+from frazil.nn.hooks import Handle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from frazil._types import DTypeLike
 
 __all__ = ["Module"]
+
+_EXTRA = "_extra_state"  # the name in a state dict
 
 _M = TypeVar("_M", bound="Module")
 
@@ -40,6 +44,14 @@ class IncompatibleKeys(NamedTuple):
 
     missing_keys: list[str]
     unexpected_keys: list[str]
+
+    def check(self, strict: bool) -> None:
+        """Raises if there are any and strict is true."""
+        if strict and any(self):
+            raise ValueError(
+                f"[load_state_dict] missing: {self.missing_keys}; not in the module: "
+                f"{self.unexpected_keys}."
+            )
 
 
 class Module(Tracked):
@@ -61,7 +73,9 @@ class Module(Tracked):
     training = True
 
     _unnamed = ""  # the attribute that holds a container's modules: no part of their names
-    _pre_hooks = _hooks = None  # dicts, once there are any
+    _lazy = False  # whether it has no parameters yet, a layer of nn/lazy.py
+    _hooks: dict[str, dict[int, Any]] | None = None  # by kind, once there are any (nn/hooks.py)
+    _hooked = False  # whether calls have any
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if _traces():
@@ -69,9 +83,9 @@ class Module(Tracked):
                 # It gets the module at each call: one that held it would keep it alive.
                 object.__setattr__(self, "_traced", _Traced(_call, type(self).__qualname__))
             return self._traced(self, args, kwargs)
-        if self._hooks is None and self._pre_hooks is None:
+        if not self._hooked:
             return self.forward(*args, **kwargs)
-        return _call_with_hooks(self, args, kwargs)
+        return _hooks_of.call(self, args, kwargs)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if isinstance(value, Tensor) or _is_container(value):
@@ -92,18 +106,71 @@ class Module(Tracked):
         """What mode("graph") recorded of this module's calls, and why: text."""
         return "" if self._traced is None else self._traced.explain()
 
-    def register_forward_pre_hook(self, hook: Callable[..., Any]) -> _Handle:
+    # Hooks
+
+    def register_forward_pre_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+    ) -> Handle:
         """Calls hook(module, args) before forward; what it returns, if not None, replaces args.
 
-        Returns a handle whose remove() takes the hook away.
+        with_kwargs=True: hook(module, args, kwargs), which returns None or (args, kwargs);
+        prepend=True: before the others. Returns a handle whose remove() takes the hook away.
         """
-        return _Handle(self, "_pre_hooks", hook)
+        return Handle(self, "pre", hook, prepend, with_kwargs)
 
-    def register_forward_hook(self, hook: Callable[..., Any]) -> _Handle:
-        """Calls hook(module, args, result) after forward; what it returns, if not None, replaces
-        the result. Returns a handle whose remove() takes the hook away.
+    def register_forward_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+    ) -> Handle:
+        """Calls hook(module, args, result) after forward, with_kwargs=True hook(module, args,
+        kwargs, result); what it returns, if not None, replaces the result. Returns a handle whose
+        remove() takes the hook away.
         """
-        return _Handle(self, "_hooks", hook)
+        return Handle(self, "forward", hook, prepend, with_kwargs)
+
+    def register_full_backward_pre_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> Handle:
+        """Calls hook(module, grad_output) once the gradients of forward's results are known: a
+        tuple, with None where there is none. What it returns, if not None, replaces them.
+        """
+        return Handle(self, "backward_pre", hook, prepend)
+
+    def register_full_backward_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> Handle:
+        """Calls hook(module, grad_input, grad_output) once the gradients of forward's positional
+        arguments are known: tuples, with None where there is none. What it returns, if not None,
+        replaces grad_input. If no argument takes a gradient it is called with the results' alone.
+
+        >>> from frazil import nn
+        >>> layer, seen = nn.Linear(2, 1), []
+        >>> handle = layer.register_full_backward_hook(lambda m, into, out: seen.append(out))
+        >>> layer(_fz.ones(2)).sum().backward()
+        >>> seen[0][0].tolist()
+        [1.0]
+        """
+        return Handle(self, "backward", hook, prepend)
+
+    def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> Handle:
+        """Calls hook(module, prefix, keep_vars) before state_dict of this module, or of one that
+        holds it, collects tensors."""
+        return Handle(self, "save_pre", hook)
+
+    def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> Handle:
+        """Calls hook(module, state_dict, prefix, local_metadata) on what state_dict is about to
+        return, which it may change in place; this module's names begin with the prefix."""
+        return Handle(self, "save", hook)
+
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> Handle:
+        """Calls hook(module, state_dict, prefix, local_metadata, strict, missing_keys,
+        unexpected_keys, error_msgs) before load_state_dict looks at the state, a copy that it may
+        change in place."""
+        return Handle(self, "load_pre", hook)
+
+    def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> Handle:
+        """Calls hook(module, incompatible_keys) after loading, and before strict=True raises: names
+        that it takes out of the lists are no reason to."""
+        return Handle(self, "load", hook)
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Assigns a tensor that is moved and saved with the parameters but not trained.
@@ -191,6 +258,38 @@ class Module(Tracked):
                 return found
         raise AttributeError(f"[get_parameter] {type(self).__name__} has no parameter {target!r}.")
 
+    def get_buffer(self, target: str) -> Tensor:
+        """The buffer of a dotted name. AttributeError if there is none."""
+        for name, found in self.named_buffers():
+            if name == target:
+                return found
+        raise AttributeError(f"[get_buffer] {type(self).__name__} has no buffer {target!r}.")
+
+    def set_submodule(self, target: str, module: Module) -> None:
+        """Puts a module in the place of the one of a dotted name. AttributeError if there is none.
+
+        >>> from frazil import nn
+        >>> model = nn.Sequential(nn.Linear(2, 3), nn.ReLU())
+        >>> model.set_submodule("1", nn.Tanh())
+        >>> model[1]
+        Tanh()
+        """
+        if not isinstance(module, Module):
+            raise TypeError(f"[set_submodule] needs a module, got {type(module).__name__}.")
+        if not target or self.get_submodule(target) is self:
+            raise ValueError(f"[set_submodule] {target!r} is no module inside of this one.")
+        path, _, name = target.rpartition(".")
+        holder: Any = self
+        for part in path.split(".") if path else ():
+            items = _held(holder, part)
+            holder = items[part] if isinstance(items, dict) else items[int(part)]
+        items = _held(holder, name)
+        if isinstance(holder, Module) and items is vars(holder):
+            setattr(holder, name, module)
+        else:
+            items[name if isinstance(items, dict) else int(name)] = module
+            _changed()
+
     def requires_grad_(self: _M, requires_grad: bool = True) -> _M:
         """Trains the parameters, or freezes them with False; returns self."""
         for parameter in self.parameters():
@@ -210,6 +309,12 @@ class Module(Tracked):
         for name, item in _walk(prefix, self, set()):
             if isinstance(item, Tensor):
                 yield name, item
+            elif getattr(item, "_lazy", False):
+                raise ValueError(
+                    f"[nn.{type(item).__name__}] {name or 'the module'} has no parameters before "
+                    "its first call: call the model once on an example before optimizers and states"
+                    " are made."
+                )
 
     def parameters(self) -> list[Tensor]:
         """The parameters, as a list."""
@@ -228,9 +333,36 @@ class Module(Tracked):
 
     # Saving and switching
 
-    def state_dict(self) -> dict[str, Tensor]:
-        """Parameters and buffers as they are now, by dotted name. Later training changes none."""
-        return {name: _copy(tensor.detach()) for name, tensor in self._saved()}
+    def state_dict(self, *, prefix: str = "", keep_vars: bool = False) -> dict[str, Any]:
+        """Parameters and buffers as they are now, by dotted name, and what get_extra_state returns.
+
+        Later training changes none; keep_vars=True gives the tensors themselves. prefix stands
+        before all names.
+        """
+        modules = [(_dotted(prefix, path), module) for path, module in self.named_modules()]
+        for path, module in modules:
+            for hook, _ in _hooks_of.of(module, "save_pre"):
+                hook(module, path, keep_vars)
+        out: dict[str, Any] = {
+            prefix + name: tensor if keep_vars else _copy(tensor.detach())
+            for name, tensor in self._saved()
+        }
+        for path, module in modules:
+            if type(module).get_extra_state is not Module.get_extra_state:
+                out[path + _EXTRA] = module.get_extra_state()
+        for path, module in reversed(modules):
+            for hook, _ in _hooks_of.of(module, "save"):
+                hook(module, out, path, {})
+        return out
+
+    def get_extra_state(self) -> Any:
+        """What a state dict holds of this module besides tensors: a subclass may define it, with
+        set_extra_state(state)."""
+        raise NotImplementedError(f"[nn] {type(self).__name__} defines no get_extra_state.")
+
+    def set_extra_state(self, state: Any) -> None:
+        """Takes what get_extra_state returned."""
+        raise NotImplementedError(f"[nn] {type(self).__name__} defines no set_extra_state.")
 
     def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> IncompatibleKeys:
         """Sets parameters and buffers in place.
@@ -251,26 +383,51 @@ class Module(Tracked):
         Raises
         ------
         ValueError
-            If shapes differ, or names do and strict is true. The module is as it was.
+            If shapes differ, or names do and strict is true. The module is as it was, unless a
+            hook (register_load_state_dict_post_hook) had to see what was loaded first.
         """
         if not hasattr(state, "keys"):
             raise TypeError(f"[load_state_dict] needs a dict, got {type(state).__name__}.")
-        own, shared = dict(self._saved()), self._shared_names()
-        state = {shared.get(name, name): state[name] for name in state.keys()}  # noqa: SIM118
-        missing, extra = sorted(own.keys() - state.keys()), sorted(state.keys() - own.keys())
-        if (missing or extra) and _flag("[load_state_dict] strict", strict):
-            raise ValueError(f"[load_state_dict] missing: {missing}; not in the module: {extra}.")
+        strict = _flag("[load_state_dict] strict", strict)
+        modules = [(_dotted("", path), module) for path, module in self.named_modules()]
+        state = {name: state[name] for name in state.keys()}  # noqa: SIM118
+        said: tuple[list[str], list[str], list[str]] = ([], [], [])
+        for path, module in modules:
+            for hook, _ in _hooks_of.of(module, "load_pre"):
+                hook(module, state, path, {}, strict, *said)
+            if module._lazy:
+                module._become_like(state, path)  # type: ignore[attr-defined]
+        shared = self._shared_names()
+        state = {shared.get(name, name): value for name, value in state.items()}
+        own, extra_states = dict(self._saved()), {}
+        for path, module in modules:
+            if type(module).set_extra_state is not Module.set_extra_state:
+                extra_states[path + _EXTRA] = module
+        wanted = own.keys() | extra_states.keys()
+        missing = sorted({*said[0], *(wanted - state.keys())})
+        extra = sorted({*said[1], *(state.keys() - wanted)})
         own = {name: tensor for name, tensor in own.items() if name in state}
-        for name, tensor in own.items():
-            if tuple(state[name].shape) != tensor.shape:
-                raise ValueError(
-                    f"[load_state_dict] {name} has shape {tensor.shape}, "
-                    f"the state has {tuple(state[name].shape)}."
-                )
+        errors = [
+            f"{name} has shape {tensor.shape}, the state has {tuple(state[name].shape)}"
+            for name, tensor in own.items()
+            if tuple(state[name].shape) != tensor.shape
+        ]
+        if said[2] or errors:
+            raise ValueError(f"[load_state_dict] {'; '.join([*said[2], *errors])}.")
+        left = IncompatibleKeys(missing, extra)
+        after = [(m, h) for _, m in reversed(modules) for h, _ in _hooks_of.of(m, "load")]
+        if not after:
+            left.check(strict)
         with no_grad():
             for name, tensor in own.items():
                 tensor[...] = state[name]
-        return IncompatibleKeys(missing, extra)
+        for name, module in extra_states.items():
+            if name in state:
+                module.set_extra_state(state[name])
+        for module, hook in after:
+            hook(module, left)
+        left.check(strict)
+        return left
 
     def _shared_names(self) -> dict[str, str]:
         """Further names of parameters that several modules hold, and those they are saved by."""
@@ -385,34 +542,8 @@ class Module(Tracked):
         return ""
 
 
-class _Handle:
-    def __init__(self, module: Module, kind: str, hook: Callable[..., Any]) -> None:
-        if getattr(module, kind) is None:
-            setattr(module, kind, {})
-        self._hooks = getattr(module, kind)
-        self._key = max(self._hooks, default=-1) + 1
-        self._hooks[self._key] = hook
-
-    def remove(self) -> None:
-        """Takes the hook away; nothing happens the second time."""
-        self._hooks.pop(self._key, None)
-
-
 def _call(module, args, kwargs):
     return module(*args, **kwargs)
-
-
-def _call_with_hooks(module, args, kwargs):
-    for hook in list((module._pre_hooks or {}).values()):
-        changed = hook(module, args)
-        if changed is not None:
-            args = changed if isinstance(changed, tuple) else (changed,)
-    result = module.forward(*args, **kwargs)
-    for hook in list((module._hooks or {}).values()):
-        changed = hook(module, args, result)
-        if changed is not None:
-            result = changed
-    return result
 
 
 def _children(items, path=""):
@@ -422,6 +553,19 @@ def _children(items, path=""):
             yield _join(path, name), value
         elif not isinstance(value, Tracked):
             yield from _children(value, _join(path, name))
+
+
+def _held(holder, name):
+    """What a part of a dotted name is looked up in: attributes, or a container's items."""
+    if not isinstance(holder, Module):
+        return holder
+    own = vars(holder)
+    return own[holder._unnamed] if holder._unnamed and name not in own else own
+
+
+def _dotted(prefix, path):
+    """What stands before the names of a module's own tensors."""
+    return f"{prefix}{path}." if path else prefix
 
 
 def _check_name(op, name):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
     "adaptive_max_pool2d", "adaptive_max_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d",
-    "lp_pool1d", "lp_pool2d", "max_pool1d", "max_pool2d", "max_pool3d",
+    "lp_pool1d", "lp_pool2d", "lp_pool3d", "max_pool1d", "max_pool2d", "max_pool3d",
 ]  # fmt: skip
 
 
@@ -370,3 +370,15 @@ def lp_pool2d(
 ) -> Tensor:
     """The norm of this type of each window: (sum of x ** norm_type) ** (1 / norm_type)."""
     return _lp_pool(2, input, norm_type, kernel_size, stride, ceil_mode, channels_last)
+
+
+def lp_pool3d(
+    input: Tensor,
+    norm_type: float,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    ceil_mode: bool = False,
+    channels_last: bool = False,
+) -> Tensor:
+    """The norm of this type of each window: (sum of x ** norm_type) ** (1 / norm_type)."""
+    return _lp_pool(3, input, norm_type, kernel_size, stride, ceil_mode, channels_last)

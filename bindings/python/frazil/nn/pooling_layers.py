@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d",
     "AdaptiveMaxPool2d", "AdaptiveMaxPool3d", "AvgPool1d", "AvgPool2d", "AvgPool3d", "LPPool1d",
-    "LPPool2d", "MaxPool1d", "MaxPool2d", "MaxPool3d",
+    "LPPool2d", "LPPool3d", "MaxPool1d", "MaxPool2d", "MaxPool3d",
 ]  # fmt: skip
 
 
@@ -209,3 +209,9 @@ class LPPool2d(_LPPool):
     """The norm of a type of windows over the last two axes of ([n,] channels, height, width)."""
 
     _function = staticmethod(_f.lp_pool2d)
+
+
+class LPPool3d(_LPPool):
+    """The norm of a type of windows over depth, height and width of ([n,] channels, ...)."""
+
+    _function = staticmethod(_f.lp_pool3d)

@@ -1,0 +1,233 @@
+"""Layers that learn the extents of their inputs from the first one, and then are plain layers.
+
+A lazy layer has no parameters until it is called, or until load_state_dict gives it some; then its
+class becomes that of the plain layer. Whatever asks for its parameters before is told so, or an
+optimizer made too early would leave them out silently.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from frazil._grad import no_grad as _no_grad
+from frazil.nn.convolution_layers import (
+    Conv1d,
+    Conv2d,
+    Conv3d,
+    ConvTranspose1d,
+    ConvTranspose2d,
+    ConvTranspose3d,
+)
+from frazil.nn.linear import Linear
+from frazil.nn.module import Module
+from frazil.nn.normalization import (
+    BatchNorm1d,
+    BatchNorm2d,
+    BatchNorm3d,
+    InstanceNorm1d,
+    InstanceNorm2d,
+    InstanceNorm3d,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from frazil._frazil import Tensor
+
+__all__ = [
+    "LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d", "LazyConv1d", "LazyConv2d",
+    "LazyConv3d", "LazyConvTranspose1d", "LazyConvTranspose2d", "LazyConvTranspose3d",
+    "LazyInstanceNorm1d", "LazyInstanceNorm2d", "LazyInstanceNorm3d", "LazyLinear",
+]  # fmt: skip
+
+
+class _Lazy(Module):
+    """The arguments of the plain layer, all but the first."""
+
+    _lazy = True
+    _plain: Any = None
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        try:
+            inspect.signature(self._plain).bind(1, *args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"[nn.{type(self).__name__}] {error}.") from None
+        self._args, self._kwargs = args, kwargs
+
+    def forward(self, input: Tensor, *args: Any) -> Any:
+        self.initialize_parameters(input)
+        return self.forward(input, *args)  # of the plain class
+
+    def initialize_parameters(self, input: Tensor) -> None:
+        """Makes this the plain layer for inputs such as this one."""
+        self._become(self._extent(input))
+
+    def has_uninitialized_params(self) -> bool:
+        """Whether the layer has not been called yet."""
+        return True
+
+    def _become(self, extent: int) -> None:
+        with _no_grad():
+            made = self._plain(extent, *self._args, **self._kwargs)
+        del self._args, self._kwargs
+        for name, value in vars(made).items():
+            setattr(self, name, value)
+        self.__class__ = self._plain
+
+    def _extent(self, input: Tensor) -> int:
+        """The features of an input."""
+        raise NotImplementedError
+
+    def _become_like(self, state: Mapping[str, Any], prefix: str) -> None:
+        """Makes this the plain layer that a state dict is of, if it has any tensor of it."""
+        for name, axis in self._known_from:
+            tensor = state.get(prefix + name)
+            if tensor is not None:
+                self._become(tensor.shape[axis] * self._times())
+                return
+
+    _known_from: tuple[tuple[str, int], ...] = (("weight", 1),)
+
+    def _times(self) -> int:
+        return 1
+
+    def extra_repr(self) -> str:
+        words = [repr(x) for x in self._args]
+        words += [f"{name}={value!r}" for name, value in self._kwargs.items()]
+        return ", ".join(["?", *words])
+
+
+class LazyLinear(_Lazy):
+    """A Linear whose in_features are those of its first input: LazyLinear(out_features, bias).
+
+    >>> import frazil as fz
+    >>> layer = LazyLinear(2)
+    >>> layer(fz.ones((4, 3))).shape, type(layer).__name__, layer.weight.shape
+    ((4, 2), 'Linear', (2, 3))
+    """
+
+    _plain = Linear
+
+    def _extent(self, input: Tensor) -> int:
+        return input.shape[-1]
+
+
+class _LazyLayer(_Lazy):
+    """Of images: the channels are axis 1, or the last."""
+
+    def _extent(self, input: Tensor) -> int:
+        if self._kwargs.get("channels_last", False):
+            return input.shape[-1]
+        batched = input.ndim in self._batched()
+        if input.ndim < 2 or (not batched and input.ndim + 1 not in self._batched()):
+            raise ValueError(
+                f"[nn.{type(self).__name__}] an input of shape {input.shape} has no channels."
+            )
+        return input.shape[1 if batched else 0]
+
+    def _batched(self) -> tuple[int, ...]:
+        """How many axes inputs with an axis of examples have."""
+        return (self._plain._axes + 2,)
+
+
+class _LazyConv(_LazyLayer):
+    def _times(self) -> int:
+        return int(self._kwargs.get("groups", self._args[5] if len(self._args) > 5 else 1))
+
+
+class LazyConv1d(_LazyConv):
+    """A Conv1d whose in_channels are those of its first input."""
+
+    _plain = Conv1d
+
+
+class LazyConv2d(_LazyConv):
+    """A Conv2d whose in_channels are those of its first input.
+
+    >>> import frazil as fz
+    >>> LazyConv2d(8, 3)(fz.ones((1, 3, 5, 5))).shape
+    (1, 8, 3, 3)
+    """
+
+    _plain = Conv2d
+
+
+class LazyConv3d(_LazyConv):
+    """A Conv3d whose in_channels are those of its first input."""
+
+    _plain = Conv3d
+
+
+class LazyConvTranspose1d(_LazyLayer):
+    """A ConvTranspose1d whose in_channels are those of its first input."""
+
+    _plain, _known_from = ConvTranspose1d, (("weight", 0),)
+
+
+class LazyConvTranspose2d(_LazyLayer):
+    """A ConvTranspose2d whose in_channels are those of its first input."""
+
+    _plain, _known_from = ConvTranspose2d, (("weight", 0),)
+
+
+class LazyConvTranspose3d(_LazyLayer):
+    """A ConvTranspose3d whose in_channels are those of its first input."""
+
+    _plain, _known_from = ConvTranspose3d, (("weight", 0),)
+
+
+class _LazyNorm(_LazyLayer):
+    _known_from = (("weight", 0), ("running_mean", 0))
+
+    def _batched(self) -> tuple[int, ...]:
+        return self._plain._axes
+
+
+class LazyBatchNorm1d(_LazyNorm):
+    """A BatchNorm1d whose num_features are those of its first input."""
+
+    _plain = BatchNorm1d
+
+
+class LazyBatchNorm2d(_LazyNorm):
+    """A BatchNorm2d whose num_features are those of its first input."""
+
+    _plain = BatchNorm2d
+
+
+class LazyBatchNorm3d(_LazyNorm):
+    """A BatchNorm3d whose num_features are those of its first input."""
+
+    _plain = BatchNorm3d
+
+
+class _LazyInstanceNorm(_LazyNorm):
+    """PyTorch's lazy ones scale and track unless told not to, its plain ones do neither."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        for place, name in enumerate(("affine", "track_running_stats"), 2):
+            if len(args) <= place:
+                kwargs.setdefault(name, True)
+        super().__init__(*args, **kwargs)
+
+    def _batched(self) -> tuple[int, ...]:
+        return self._plain._axes[-1:]
+
+
+class LazyInstanceNorm1d(_LazyInstanceNorm):
+    """An InstanceNorm1d whose num_features are those of its first input."""
+
+    _plain = InstanceNorm1d
+
+
+class LazyInstanceNorm2d(_LazyInstanceNorm):
+    """An InstanceNorm2d whose num_features are those of its first input."""
+
+    _plain = InstanceNorm2d
+
+
+class LazyInstanceNorm3d(_LazyInstanceNorm):
+    """An InstanceNorm3d whose num_features are those of its first input."""
+
+    _plain = InstanceNorm3d
