@@ -74,7 +74,7 @@ def measure(most):
             call, t = gloo(count)
             ways.append(lambda call=call, t=t: call(t))
         best = [float("inf")] * len(ways)
-        rounds = max(5, min(300, (1 << 24) // size))
+        rounds = max(10, min(300, (1 << 26) // size))
         for _ in range(rounds):
             for i, way in enumerate(ways):
                 d.barrier()

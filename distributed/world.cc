@@ -117,11 +117,10 @@ void AddAll(World* w) {
 Status Init(const InitOptions& options) {
   World& w = TheWorld();
   const MutexLock lock(&w.mutex);
-  if (w.initialized) return absl::OkStatus();
   if (!(options.timeout > 0)) {
     return ValueError("[distributed] timeout must be above 0 seconds, got ", options.timeout, ".");
   }
-  if (!w.groups.empty() && w.size > 1) return absl::OkStatus();
+  if (w.initialized) return absl::OkStatus();
   FZ_ASSIGN_OR_RETURN(const Launched launched, ReadLauncher());
   if (launched.size > 1) {
     FZ_RETURN_IF_ERROR(w.mpi.Open());

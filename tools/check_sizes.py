@@ -10,7 +10,7 @@ from pathlib import Path
 FOLDERS = {
     "core": 20300,
     "kernels": 10900,
-    "distributed": 1400,
+    "distributed": 1850,
     "npu": 9100,
     "autograd": 2540,
     "batch": 1560,

@@ -80,6 +80,7 @@ Session* Session::Begin(Recording* recording, ScriptBuilder* builder) {
   s->cursor_ = recording->root();
   s->mode_ = Mode::kReplaying;
   s->num_slots_ = s->num_results_ = 0;
+  s->last_effect_ = -1;
   s->serial_ = NextSerial();
   return s;
 }

@@ -149,6 +149,14 @@ total = folded(whole, "sum")
 for i in range(5):
     check(f"twice {i}", twice(whole[ME]), total + total)
 
+pure = fz.trace(twice.__wrapped__, pure=True)
+for i in range(5):
+    check(f"pure {i}", pure(whole[ME]), total + total)
+if twice.stats()["skipped"] or pure.stats()["skipped"]:
+    failures.append(f"skipped: {twice.explain()} {pure.explain()}")
+if "exchanges data with other processes" not in pure.explain():
+    failures.append(f"no reason: {pure.explain()}")
+
 w = part(0, (16, 16), "float32", 5) / 4
 xs = [part(r, (4, 16), "float32", 6) for r in range(N)]
 want = xs
@@ -158,6 +166,8 @@ for _ in range(3):
     want = [m + x.sum() for x in want]
 for i in range(5):
     check(f"chain {i}", chain(xs[ME], w), want[ME])
+if chain.stats()["plans"] != 1:
+    failures.append(f"collectives end no segment: {chain.explain()}")
 
 
 # Gradients: of a loss on every rank, each rank has what the sum of all losses says.

@@ -54,8 +54,9 @@ def together(optimizer_of, wrap, bucket_bytes):
         fz.random.seed(100 + ME)
     own = make()
     if ME > 0:  # what rank 0 has counts
-        for p in own.parameters():
-            p[...] = p.detach() * 0
+        with fz.no_grad():
+            for p in own.parameters():
+                p[...] = p.detach() * 0
     model = d.DataParallel(own, bucket_bytes=bucket_bytes)
     optimizer = optimizer_of(own.parameters())
     x, y = data()

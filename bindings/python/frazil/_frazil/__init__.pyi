@@ -25,6 +25,7 @@ from frazil.memory import Plan
 from . import autograd as autograd
 from . import cuda as cuda
 from . import custom as custom
+from . import distributed as distributed
 from . import fft as fft
 from . import inside as inside
 from . import linalg as linalg

@@ -144,6 +144,10 @@ def send(x: Operand, to: int, *, group: Group | None = None) -> Tensor:
         If there is no such rank, or it is this one.
     RuntimeError
         As of all_reduce.
+
+    >>> import frazil as fz
+    >>> if fz.distributed.rank() == 0 and fz.distributed.size() > 1:
+    ...     fz.distributed.send(fz.ones(3), 1)
     """
     return _c.send(x, _integer("[send] to", to), _number("send", group))
 
@@ -159,6 +163,10 @@ def recv(like: Operand, source: int, *, group: Group | None = None) -> Tensor:
         If there is no such rank, or it is this one.
     RuntimeError
         As of all_reduce, and if what is sent has another shape or dtype.
+
+    >>> import frazil as fz
+    >>> if fz.distributed.rank() == 1:
+    ...     x = fz.distributed.recv(fz.zeros(3), 0)
     """
     return _c.recv(like, _integer("[recv] source", source), _number("recv", group))
 

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 from frazil import _frazil as _fz
 from frazil import nn
 from frazil._custom import custom_vjp
+from frazil._dtypes import isdtype
+from frazil._grad import no_grad
 from frazil._trace import trace
 from frazil.distributed._collectives import all_reduce, broadcast
 from frazil.distributed._world import size as _size
@@ -133,7 +135,7 @@ def data_parallel(step: Callable[..., Any], *, group: Group | None = None) -> Ca
         moving = [
             i
             for i, leaf in enumerate(leaves)
-            if isinstance(leaf, _fz.Tensor) and _fz.isdtype(leaf.dtype, kinds)
+            if isinstance(leaf, _fz.Tensor) and isdtype(leaf.dtype, kinds)
         ]
         moving.reverse()
         tensors = [leaves[i] for i in moving]
@@ -184,8 +186,9 @@ class DataParallel(nn.Module):
             raise TypeError(f"[DataParallel] module must be a Module, got {type(module).__name__}.")
         self.module = module
         self._group, self._bytes, self._sync = group, bucket_bytes, True
-        for t in [*module.parameters(), *module.buffers()]:
-            t[...] = broadcast(t.detach(), group=group)
+        with no_grad():
+            for t in [*module.parameters(), *module.buffers()]:
+                t[...] = broadcast(t.detach(), group=group)
 
     @contextlib.contextmanager
     def no_sync(self) -> Iterator[None]:
