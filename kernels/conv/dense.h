@@ -72,8 +72,7 @@ class InsideOut {
     const int64_t all = rows * run_;
     for (int64_t first = 0; first < all; first += 64) {
       const int64_t steps = std::min<int64_t>(64, all - first);
-      gemm::PackTransposed({from + first, 1, strides_[3]}, steps, count,
-                           kTogether, block);
+      gemm::PackTransposed({from + first, 1, strides_[3]}, steps, count, kTogether, block);
       for (int64_t i = 0; i < steps; ++i) {
         const int64_t r = (first + i) / run_, at = first + i - r * run_;
         std::memcpy(out + matrix_[size_t(at)] * rows_ * cols_ + r * cols_, block + i * kTogether,
