@@ -89,8 +89,7 @@ class Fuser {
   int32_t Base(int32_t id) const { return base_[id]; }
   bool Fusible(int32_t id) const {
     const Node& node = graph_.nodes[id];
-    return !IsLibrary(node.op) && !StandsAlone(node) && !alone_[id] &&
-           !TurnsAround(graph_, node);
+    return !IsLibrary(node.op) && !StandsAlone(node) && !alone_[id] && !TurnsAround(graph_, node);
   }
 
   // Some come several times.

@@ -336,7 +336,7 @@ class Verifier {
   const Kernel& k_;
   Id at_ = 0;
   int region_ = kOutside;
-  int lanes_ = 0;  // of the reduces that have any
+  int lanes_ = 0;             // of the reduces that have any
   Id phase_ = kNone;          // the latest barrier
   Id reduced_in_ = 0;         // the latest loop: a reduce behind it is not visible while it is open
   std::vector<int> visible_;  // per value, the region it is visible in

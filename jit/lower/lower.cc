@@ -59,9 +59,8 @@ class Lowering {
   const Node& node(int32_t id) const { return graph_.nodes[id]; }
 
   static Axes AxesOf(const Space& space) {
-    return {space.extents,   space.pinned,   space.parallel,
-            space.loop,      space.has_loop, space.chunked,
-            space.long_rows, space.lanes,    space.down,     !space.unrolled.empty()};
+    return {space.extents, space.pinned,    space.parallel, space.loop, space.has_loop,
+            space.chunked, space.long_rows, space.lanes,    space.down, !space.unrolled.empty()};
   }
 
   std::optional<Launch> TransposedCopy() const {

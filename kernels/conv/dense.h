@@ -3,7 +3,8 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdlib>
+#include <cstring>
+#include <vector>
 
 #include "core/threads/parallel.h"
 #include "kernels/conv/patches.h"
@@ -25,28 +26,67 @@ void CopyMatrix(const U* from, int64_t rows, int64_t cols, int64_t rs, int64_t c
   }
 }
 
-// All elements, in row-major order, of an operand whose first two axes lie inside the others, as
-// those of a kernel (outputs, channels, height, width) do: once through its memory.
-template <typename U>
-void CopyInside(const U* from, const int64_t* extents, const std::array<int64_t, 4>& strides,
-                U* out) {
-  constexpr int64_t kTogether = 64 / sizeof(U);
-  const int64_t matrix = extents[2] * extents[3];
-  ParallelFor(extents[2], std::max<int64_t>(1, 16384 / (extents[0] * extents[1] * extents[3])),
-              [&](int64_t begin, int64_t end) {
-                for (int64_t first = 0; first < extents[3]; first += kTogether) {
-                  const int64_t count = std::min(kTogether, extents[3] - first);
-                  for (int64_t c = begin; c < end; ++c) {
-                    const U* line = from + c * strides[2] + first * strides[3];
-                    U* to = out + c * extents[3] + first;
-                    for (int64_t i = 0; i < extents[0] * extents[1]; ++i, to += matrix) {
-                      const U* in = line + i / extents[1] * strides[0] + i % extents[1] * strides[1];
-                      for (int64_t t = 0; t < count; ++t) to[t] = in[t * strides[3]];
+// All elements, in row-major order, of an operand whose first two axes are runs of memory inside the
+// others, as those of a kernel (outputs, channels, height, width) are: once through its memory. The
+// last axis or the one before it walks from run to run.
+class InsideOut {
+ public:
+  InsideOut(const int64_t* extents, const std::array<int64_t, 4>& strides)
+      : rows_(extents[2]), cols_(extents[3]), run_(extents[0] * extents[1]), strides_(strides) {
+    const int64_t low0 = std::min<int64_t>(0, (extents[0] - 1) * strides[0]);
+    const int64_t low1 = std::min<int64_t>(0, (extents[1] - 1) * strides[1]);
+    low_ = low0 + low1;
+    matrix_.assign(size_t(run_), -1);
+    suits_ = run_ > 1 && rows_ * cols_ > 0 && std::min(strides[2], strides[3]) == run_;
+    for (int64_t i = 0; i < run_ && suits_; ++i) {
+      const int64_t at = i / extents[1] * strides[0] + i % extents[1] * strides[1] - low_;
+      suits_ = at >= 0 && at < run_;
+      if (suits_) matrix_[size_t(at)] = i;
+    }
+    for (const int64_t i : matrix_) suits_ = suits_ && i >= 0;
+  }
+
+  bool suits() const { return suits_; }
+
+  void Copy(const float* from, float* out) const {
+    ParallelFor(rows_, std::max<int64_t>(1, 16384 / (run_ * cols_)),
+                [&](int64_t begin, int64_t end) {
+                  for (int64_t c = 0; c < cols_; c += kTogether) {
+                    const int64_t count = std::min(kTogether, cols_ - c);
+                    for (int64_t r = begin; r < end;) {
+                      const int64_t rows = strides_[2] == run_ ? std::min(end - r, kRows) : 1;
+                      Part(from + low_ + r * strides_[2] + c * strides_[3], rows, count,
+                           out + r * cols_ + c);
+                      r += rows;
                     }
                   }
-                }
-              });
-}
+                });
+  }
+
+ private:
+  static constexpr int64_t kTogether = 16, kRows = 8;
+
+  // Rows that lie together, and some columns.
+  void Part(const float* from, int64_t rows, int64_t count, float* out) const {
+    float block[64 * kTogether];
+    const int64_t all = rows * run_;
+    for (int64_t first = 0; first < all; first += 64) {
+      const int64_t steps = std::min<int64_t>(64, all - first);
+      gemm::PackTransposed({from + first, 1, strides_[3]}, steps, count, kTogether, block);
+      for (int64_t i = 0; i < steps; ++i) {
+        const int64_t r = (first + i) / run_, at = first + i - r * run_;
+        std::memcpy(out + matrix_[size_t(at)] * rows_ * cols_ + r * cols_, block + i * kTogether,
+                    size_t(count) * sizeof(float));
+      }
+    }
+  }
+
+  const int64_t rows_, cols_, run_;
+  const std::array<int64_t, 4> strides_;
+  int64_t low_;
+  std::vector<int64_t> matrix_;  // which of the first two axes' matrices each place of a run is
+  bool suits_;
+};
 
 // All elements, in row-major order.
 template <typename U>
@@ -54,11 +94,11 @@ U* CopyDense(const U* from, const int64_t* extents, const std::array<int64_t, 4>
              int slot) {
   const int64_t size = extents[2] * extents[3];
   U* out = gemm::Scratch::ThisThread().Get<U>(slot, extents[0] * extents[1] * size);
-  const auto apart = [&](int axis) { return extents[axis] == 1 ? 0 : std::abs(strides[axis]); };
-  if (extents[0] * extents[1] * size > 0 &&
-      std::max(apart(0), apart(1)) < std::min(strides[2], strides[3])) {
-    CopyInside(from, extents, strides, out);
-    return out;
+  if constexpr (sizeof(U) == sizeof(float)) {
+    if (const InsideOut turned(extents, strides); turned.suits()) {
+      turned.Copy(reinterpret_cast<const float*>(from), reinterpret_cast<float*>(out));
+      return out;
+    }
   }
   ParallelFor(
       extents[0] * extents[1], std::max<int64_t>(1, 16384 / std::max<int64_t>(1, size)),

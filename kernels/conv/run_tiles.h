@@ -41,8 +41,9 @@ class RunTiles {
   // Vectors of a slice. Rows that lie together are read from a line each step, however few: fewer
   // rows of more vectors read less.
   int Vectors(Isa isa, gemm::ALayout layout) const {
-    return isa == Isa::kAvx512 && layout == gemm::ALayout::kColumns && cols_ % (4 * lanes_) == 0 ? 4
-                                                                                                 : 2;
+    return isa == Isa::kAvx512 && layout == gemm::ALayout::kColumns && cols_ % (4 * lanes_) == 0
+               ? 4
+               : 2;
   }
 
   // False where the kernels cannot be generated.

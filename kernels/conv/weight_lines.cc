@@ -21,7 +21,7 @@ using gemm::kChunk;
 using gemm::Scratch;
 
 constexpr int64_t kFewPositions = 256, kManyPositions = 512;  // at a time
-constexpr int64_t kFewestReaders = 8;                         // of a slice of the other operand, for it to be made dense
+constexpr int64_t kFewestReaders = 8;  // of a slice of the other operand, for it to be made dense
 
 // For one row of the windows, an element of which is a column of the left factor: the outputs of a
 // line are a run of the sum, and so are those of the next.

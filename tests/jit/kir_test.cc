@@ -249,7 +249,8 @@ TEST(KirVerify, NamesWhatIsWrong) {
        "[kir] k at %1 reduce: outside a loop."},
       {"kernel k() space 1 loop\nloop\n%1 = const 1 : f32\n%2 = reduce sum %1 : f32\nend",
        "[kir] k at %2 reduce: a float sum has 64 or 8 lanes, not 0."},
-      {"kernel k() space 1 loop\nloop\n%1 = const 1 : f32\n%2 = reduce sum.64 %1 : f32\n%3 = reduce "
+      {"kernel k() space 1 loop\nloop\n%1 = const 1 : f32\n%2 = reduce sum.64 %1 : f32\n%3 = "
+       "reduce "
        "sum.8 %1 : f32\nend",
        "[kir] k at %3 reduce: another reduce has 64 lanes, not 8."},
       {"kernel k() space 1 loop vec loop\nloop\n%1 = const 1 : f32\n%2 = reduce sum.8 %1 : "

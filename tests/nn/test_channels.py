@@ -1,5 +1,6 @@
-"""Training steps of convolutional networks, written in several ways: traced, a plan computes what is
-made of convolutions in the order in which their results lie, and the bits are those of eager steps.
+"""Training steps of convolutional networks, written in several ways: traced, a plan computes what
+is made of convolutions in the order in which their results lie, and the bits are those of eager
+steps.
 
 The sizes make reductions over images longer than a chunk, with a rest, of channels in vectors.
 """

@@ -63,7 +63,8 @@ class Reorderer {
   // Base's axes in the value's order.
   static std::vector<int> Flat(const Form& form) {
     std::vector<int> flat;
-    for (const std::vector<int>& axes : form.axes) flat.insert(flat.end(), axes.begin(), axes.end());
+    for (const std::vector<int>& axes : form.axes)
+      flat.insert(flat.end(), axes.begin(), axes.end());
     return flat;
   }
   // Whether axes of more than one element come in another order than base's.
@@ -126,7 +127,8 @@ class Reorderer {
   // False: nothing is to be done, or cannot be.
   bool Take(int32_t id) {
     const Node& n = old_.nodes[id];
-    if (n.input || kept_[id] || n.role != Role::kOp || !(n.device == Device()) || n.operands.empty())
+    if (n.input || kept_[id] || n.role != Role::kOp || !(n.device == Device()) ||
+        n.operands.empty())
       return false;
     if (n.view ? !forms_[n.operands[0]].made : n.layout->size == 0) return false;
     std::optional<Form> form;
