@@ -22,6 +22,7 @@
 #include "jit/library/product_shape.h"
 #include "jit/library/sparse.h"
 #include "kernels/blas.h"
+#include "kernels/gemm/scratch.h"
 #include "kernels/put.h"
 #include "kernels/take.h"
 
@@ -39,7 +40,14 @@ class Matmul : public LibraryCall {
         args_(shape_.Args(dtype)) {
     args_.pairs = precision == Precision::kNative && dtype == DType::kBF16;
     args_.wide = wide;
-    if (!blas_ && batches_ > 0 && batches_ <= tuned::kMostSmallProducts) small_ = ChooseSmall();
+    if (WorthJoining()) {
+      joined_ = batches_;
+      args_.m *= batches_;
+      args_.a.row_stride = args_.k;
+      batches_ = 1;
+    }
+    if (!blas_ && !joined_ && batches_ > 0 && batches_ <= tuned::kMostSmallProducts)
+      small_ = ChooseSmall();
   }
 
   Status Run(absl::Span<char* const> operands, char* result) const override {
@@ -63,7 +71,7 @@ class Matmul : public LibraryCall {
                    absl::FunctionRef<void(int64_t, int64_t)> done) const override {
     if (IsEmpty()) return absl::OkStatus();
     try {
-      GemmOnPool(Batch(0, operands, result), done);
+      GemmOnPool(joined_ ? Joined(operands, result) : Batch(0, operands, result), done);
     } catch (const std::bad_alloc&) {
       return NoMemory();
     }
@@ -88,6 +96,32 @@ class Matmul : public LibraryCall {
 
   bool IsEmpty() const { return batches_ * args_.m * args_.n == 0; }
 
+  // Whether all batches have one right factor, which each would read anew for a few rows.
+  bool WorthJoining() const {
+    const int64_t item = SizeOf(args_.dtype);
+    if (blas_ || batches_ < 2 || args_.a.col_stride != 1 || args_.m >= tuned::kJoinedRows ||
+        args_.k * args_.n * item < tuned::kJoinedMatrix ||
+        batches_ * args_.m * args_.k * item > tuned::kJoinedBytes)
+      return false;
+    return std::ranges::all_of(shape_.batch, [](const auto& axis) { return axis.b == 0; });
+  }
+
+  // The rows of all batches, put after each other, as one product.
+  GemmArgs Joined(absl::Span<char* const> operands, char* result) const {
+    GemmArgs args = args_;
+    const int64_t item = SizeOf(args_.dtype), row = args_.k * item, m = args_.m / joined_;
+    char* const rows = gemm::Scratch::ThisThread().Get<char>(gemm::Scratch::kRows, args_.m * row);
+    ParallelFor(joined_, std::max<int64_t>(1, joined_ / NumThreads()), [&](int64_t i, int64_t end) {
+      for (; i < end; ++i) {
+        const char* from = operands[0] + shape_.PlaceOf(i).a * item;
+        for (int64_t r = 0; r < m; ++r)
+          std::memcpy(rows + (i * m + r) * row, from + r * shape_.a.row_stride * item, size_t(row));
+      }
+    });
+    args.a.data = rows, args.b.data = operands[1], args.c.data = result;
+    return args;
+  }
+
   GemmArgs Batch(int64_t index, absl::Span<char* const> operands, char* result) const {
     GemmArgs args = args_;
     const gemm::BatchPlace at = shape_.PlaceOf(index);
@@ -111,6 +145,10 @@ class Matmul : public LibraryCall {
   }
 
   Status RunOwn(absl::Span<char* const> operands, char* result) const {
+    if (joined_) {
+      GemmOnPool(Joined(operands, result));
+      return absl::OkStatus();
+    }
     const int threads = NumThreads();
     if (batches_ >= 2 * threads) {
       ParallelFor(batches_, BatchGrain(), [&](int64_t begin, int64_t end) {
@@ -130,7 +168,7 @@ class Matmul : public LibraryCall {
   int64_t BatchGrain() const { return std::max<int64_t>(1, cost::kPart * batches_ / work()); }
 
   const ProductShape shape_;
-  const int64_t batches_;
+  int64_t batches_, joined_ = 0;  // those that are one product, made of as many
   const bool blas_;
   GemmArgs args_;                                    // of a batch, without pointers
   std::unique_ptr<const gemm::SmallProduct> small_;  // null: chosen at each run

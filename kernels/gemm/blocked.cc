@@ -17,6 +17,7 @@
 namespace frazil::gemm {
 namespace {
 
+constexpr int64_t kWidestVector = 64;
 constexpr int64_t kRowPadding = 64;  // keeps rows of a packed block in different cache sets
 
 // k steps between visits to C: a panel of B takes a sixteenth of the second-level cache.
@@ -50,7 +51,7 @@ class Blocked {
   static constexpr bool kF64 = std::is_same_v<T, double>;
 
   Blocked(Isa isa, View<S> a, View<S> b, int64_t k, const Block<T>& c, const Team& team,
-          bool continues, Step step = Step::kFma)
+          bool continues, Step step = Step::kFma, bool turned = false)
       : isa_(isa),
         step_(step),
         a_(a),
@@ -59,6 +60,7 @@ class Blocked {
         c_(c),
         team_(team),
         continues_(continues),
+        turned_(turned),
         lanes_(Lanes(isa, kF64)),
         lane_bits_(std::countr_zero(uint32_t(lanes_))) {
     ChooseTile();
@@ -197,6 +199,7 @@ class Blocked {
     if (steps_that_stay_ != 0) steps = std::min(steps, steps_that_stay_);
     if (far_rows_) steps = tuned::kStepsOfFarRows;
     if (c_.rows == 1 || (far_rows_ && rows_.count == 1)) steps = tuned::kStepsOfOnePanel;
+    if (turned_) steps = k_;
     grain_ = step_ == Step::kPairs ? kPairsBlock : 1;
     ks_ = EvenParts(grain_ == 1 ? k_ : PartsOf(k_, grain_), k_ <= steps ? 1 : PartsOf(k_, steps));
     int64_t blocks = 1;
@@ -305,7 +308,8 @@ class Blocked {
     }
     call.k = part.steps;
     call.accumulate = continues_ || part.k0 != 0;
-    call.ldc = c_.ld * int64_t(sizeof(T));
+    call.ldc = (turned_ ? nr_ : c_.ld) * int64_t(sizeof(T));
+    T* const tiles = turned_ ? Tiles() : nullptr;
     if (tail_ != 0) SetMask(shape_, int((tail_ - 1) % lanes_ + 1), &call);
     const int64_t read_ahead = part.steps / kAheadSteps * kAheadBytes;
     for (int64_t j = part.j0; j < part.j1; j += nr_) {
@@ -316,10 +320,18 @@ class Blocked {
       for (int64_t p = panel0; p < panel1; ++p) {
         call.a = direct_a_ ? static_cast<const void*>(a_.At(rows_.Start(p), part.k0))
                            : a + (p - panel0) * panel_bytes;
-        call.c = c_.data + rows_.Start(p) * c_.ld + j;
-        call.next_c = p + 1 < panel1 ? c_.data + rows_.Start(p + 1) * c_.ld + j
-                                     : c_.data + rows_.Start(panel0) * c_.ld + j + nr_;
+        const int64_t first = p - (p - panel0) % tuned::kTurnedPanels;
+        if (turned_) {
+          call.c = tiles + (rows_.Start(p) - rows_.Start(first)) * nr_;
+          call.next_c = tiles;
+        } else {
+          call.c = c_.data + rows_.Start(p) * c_.ld + j;
+          call.next_c = p + 1 < panel1 ? c_.data + rows_.Start(p + 1) * c_.ld + j
+                                       : c_.data + rows_.Start(panel0) * c_.ld + j + nr_;
+        }
         visit(kernels_[rows_.Size(p) - rows_.smaller][tail], call);
+        if (turned_ && (p + 1 == panel1 || p + 1 == first + tuned::kTurnedPanels))
+          TurnTiles(tiles, rows_.Start(first), rows_.Start(p + 1), j);
         if (direct_b_) continue;
         ahead += read_ahead;
         call.ahead = ahead < ahead_end ? ahead : static_cast<const char*>(call.b);
@@ -327,13 +339,24 @@ class Blocked {
     }
   }
 
+  // Of a turned product, some tiles below each other, as wide as a panel.
+  T* Tiles() const {
+    return Scratch::ThisThread().Get<T>(Scratch::kTurned, tuned::kTurnedPanels * mr_ * nr_);
+  }
+  // Rows [row0, row1) of such tiles to where they belong, from column j on.
+  void TurnTiles(const T* tiles, int64_t row0, int64_t row1, int64_t j) const {
+    PackTransposed(View<T>{tiles, 1, nr_}, std::min(nr_, c_.cols - j), row1 - row0, c_.ld,
+                   c_.data + j * c_.ld + row0);
+  }
+
   const Isa isa_;
   const Step step_;
   View<S> a_, b_;
   const int64_t k_;
-  Block<T> c_;
+  Block<T> c_;  // of a turned product, the columns are `ld` apart
   const Team team_;
   bool continues_;
+  const bool turned_;  // C lies by columns; k is in one part
   const int64_t lanes_;
   const int lane_bits_;
   int64_t nv_, nr_, mr_;         // the tile: vectors and columns, rows at most
@@ -390,12 +413,40 @@ bool TryFewRows(Isa isa, View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& o
   return false;
 }
 
+// Rows of A against B whose columns are adjacent in memory, as the weights of a layer are: the
+// columns are the rows of the problem's transpose, which reads them as they lie; A alone is packed.
+// Whether that suits: a panel of A stays in the second-level cache.
+template <typename S>
+bool SuitsTurned(View<S> b, int64_t k, const Block<Acc<S>>& out) {
+  const int64_t panel = k * 2 * kWidestVector;
+  return std::is_same_v<S, Acc<S>> && b.rs == 1 && b.cs != 1 &&
+         out.rows >= tuned::kTurnedFewestRows && out.rows <= tuned::kTurnedRows &&
+         k >= tuned::kTurnedSteps && out.cols >= tuned::kTurnedFewestColumns &&
+         panel <= SecondLevelCacheBytes() / 2;
+}
+
+// Computes such a product. False, with nothing done, where no code can be generated.
+template <typename S>
+bool TryTurned(Isa isa, View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& out,
+               const Team& team) {
+  if constexpr (std::is_same_v<S, Acc<S>>) {
+    const Block<S> turned{out.data, out.cols, out.rows, out.ld};
+    Blocked<S> blocked(isa, b.Transposed(), a.Transposed(), k, turned, team.Quiet(), false,
+                       Step::kFma, true);
+    if (!blocked.FindKernels()) return false;
+    blocked.Run();
+    return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 template <typename S>
 void ChunkGemm(Isa isa, View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& out, const Team& team,
                bool continues) {
   if (isa == Isa::kScalar) return PlainChunk(a, b, k, out, continues);
+  if (!continues && SuitsTurned(b, k, out) && TryTurned(isa, a, b, k, out, team)) return;
   if (TryFewRows(isa, a, b, k, out, continues)) return;
   if constexpr (std::is_same_v<S, Acc<S>>) {
     if (const auto large = Resident<S>::Make(isa, a, b, k, out, team))
@@ -439,6 +490,7 @@ struct Repeated<S>::Impl {
   Impl(Isa isa, View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& out)
       : isa(isa),
         few(HasFewRows(b, out)),
+        turned(SuitsTurned(b, k, out)),
         blocked(isa, a, b, k, out, Team(), false),
         a(a),
         b(b),
@@ -448,7 +500,7 @@ struct Repeated<S>::Impl {
         large(Resident<S>::Make(isa, a, b, k, out, Team())) {}
 
   const Isa isa;
-  const bool few;
+  const bool few, turned;
   Blocked<S> blocked;
   View<S> a, b;
   int64_t k;
@@ -468,10 +520,11 @@ Repeated<S>::~Repeated() = default;
 template <typename S>
 void Repeated<S>::Run(const S* a, const S* b, Acc<S>* out, bool continues) {
   Impl& of = *impl_;
-  if (of.few) {
+  if (of.few || of.turned) {
     View<S> left{a, of.a.rs, of.a.cs}, right{b, of.b.rs, of.b.cs};
     const Block<Acc<S>> to{out, of.out.rows, of.out.cols, of.out.ld};
-    if (TryFewRows(of.isa, left, right, of.k, to, continues)) return;
+    if (of.turned && !continues && TryTurned(of.isa, left, right, of.k, to, Team())) return;
+    if (of.few && TryFewRows(of.isa, left, right, of.k, to, continues)) return;
   }
   if (of.large) return of.large->Run(a, b, out, Team(), continues);
   if (of.generated) {

@@ -80,8 +80,6 @@ void PackTransposed(View<float> src, int64_t k, int64_t used, int64_t width, flo
   PackElements(src, 0, k, j, used, width, dst);
 }
 
-namespace {
-
 void PackTransposed(View<double> src, int64_t k, int64_t used, int64_t width, double* dst) {
   int64_t j = 0;
   for (; j + 2 <= used; j += 2) {
@@ -93,6 +91,8 @@ void PackTransposed(View<double> src, int64_t k, int64_t used, int64_t width, do
   }
   PackElements(src, 0, k, j, used, width, dst);
 }
+
+namespace {
 
 // 16-bit floats: a few rows at a time are widened, then transposed.
 template <typename S>

@@ -21,6 +21,7 @@ void PackPanel(View<S> src, int64_t k, int64_t used, int64_t width, Acc<S>* dst)
 // dst[step * width + j] = src(step, j) for `used` columns, whose k steps are adjacent (rs is 1);
 // bits are kept whatever they mean.
 void PackTransposed(View<float> src, int64_t k, int64_t used, int64_t width, float* dst);
+void PackTransposed(View<double> src, int64_t k, int64_t used, int64_t width, double* dst);
 
 // Several panels in one pass over the memory of `src`: panel i, at dst + i * apart, holds columns
 // from starts[i] to starts[i + 1]; what stands in the other columns is unspecified. `src` has

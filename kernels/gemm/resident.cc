@@ -25,10 +25,11 @@ constexpr int64_t kVectorBytes = 64, kLine = 64;
 constexpr int64_t kHugePage = 2 << 20;
 
 // k steps of a block: two of its size, one that is used and one that is packed meanwhile, take
-// three eighths of the cache.
+// three quarters of the cache, most of which what passes by leaves alone. C is read and written
+// once for every part of k.
 int64_t StepsOfBlock() {
   const int64_t row = tuned::kResidentVectors * kVectorBytes;
-  return std::clamp<int64_t>(SecondLevelCacheBytes() * 3 / 16 / row, 128, 512);
+  return std::clamp<int64_t>(SecondLevelCacheBytes() * 3 / 8 / row, 128, 512);
 }
 
 // Where part i of `parts` begins.
@@ -302,9 +303,12 @@ template <typename T>
 bool Suits(Isa isa, View<T> a, View<T> b, int64_t k, const Block<T>& c) {
   constexpr int64_t kFar = std::numeric_limits<int32_t>::max() / int64_t(sizeof(T)) / 1024;
   if (isa != Isa::kAvx512 || (a.cs != 1 && a.rs != 1) || (b.cs != 1 && b.rs != 1)) return false;
-  if (c.rows < tuned::kResidentFewestRows || k < tuned::kResidentFewestSteps) return false;
+  // Beside a B that is larger than the cache fewer rows are worth it, and less work.
+  const bool far = c.cols * k * int64_t(sizeof(T)) > SecondLevelCacheBytes();
+  if (c.rows < (kRows - 1) * CeilDiv(c.rows, kRows)) return false;  // tiles of other sizes
+  if (c.rows < tuned::kResidentFewestRows / (far ? 2 : 1) || k < tuned::kResidentFewestSteps) return false;
   if (c.cols * int64_t(sizeof(T)) < tuned::kResidentFewestVectors * kVectorBytes) return false;
-  if (double(c.rows) * double(c.cols) * double(k) <= tuned::kResidentWork) return false;
+  if (!far && double(c.rows) * double(c.cols) * double(k) <= tuned::kResidentWork) return false;
 
   if (a.cs != 1 && !SuitsByColumns(a, b, k, c)) return false;
   return std::max({std::abs(a.rs), std::abs(a.cs), std::abs(b.rs), std::abs(b.cs), c.ld}) < kFar;

@@ -1,5 +1,5 @@
 // Memory that one thread keeps between multiplications: packed panels and temporary outputs.
-// Called by kernels/gemm/*.cc and kernels/conv/*.cc, and by jit/library/attention. Invariant: a
+// Called by kernels/gemm/*.cc and kernels/conv/*.cc, and by jit/library. Invariant: a
 // buffer is valid until the next Get of the same slot on the same thread.
 #pragma once
 
@@ -32,6 +32,8 @@ class Scratch {
     kTiles,
     kOther,
     kSlices,
+    kRows,   // of batches that are joined (jit/library)
+    kTurned,  // tiles of a turned product (kernels/gemm/blocked.cc)
     kSlots
   };
 

@@ -242,6 +242,26 @@ TYPED_TEST(FloatGemmTest, PackedByTeam) {
 // Blocks of B that stay while A passes by, read where it is: panels of 3, 2 and less than a vector,
 // tiles of 8 and 7 rows, several blocks of columns and of k, more and fewer columns than threads
 // share, B transposed, and A, B and C with gaps.
+// B by columns is read as it lies, by the rows of the transpose; C is turned tile by tile.
+TYPED_TEST(FloatGemmTest, Turned) {
+  std::mt19937_64 rng(15);
+  for (const Shape& s : {Shape{12, 112, 64}, Shape{33, 130, 70}, Shape{64, 333, 65}}) {
+    for (const Layout la : {Layout::kRows, Layout::kColumns, Layout::kGeneral}) {
+      for (const Layout lc : {Layout::kRows, Layout::kColumns, Layout::kPadded, Layout::kGeneral})
+        Check<TypeParam>(rng, s, la, Layout::kColumns, lc, s.k == 70);
+    }
+  }
+  Check<TypeParam>(rng, {256, 161, 300}, Layout::kRows, Layout::kColumns, Layout::kRows, false);
+  Check<TypeParam>(rng, {20, 119, 4500}, Layout::kRows, Layout::kColumns, Layout::kRows, false);
+}
+
+// Few rows beside a B that is larger than the second-level cache.
+TYPED_TEST(FloatGemmTest, FewRowsBesideMuch) {
+  std::mt19937_64 rng(16);
+  for (const int64_t m : {32, 33, 40, 57})
+    Check<TypeParam>(rng, {m, 600, 500}, Layout::kRows, Layout::kRows, Layout::kRows, false);
+}
+
 TYPED_TEST(FloatGemmTest, Resident) {
   std::mt19937_64 rng(11);
   for (Layout lb : {Layout::kRows, Layout::kColumns})

@@ -2,7 +2,9 @@
 // step of a recurrent network, is copied once into the order in which they read it. Which order
 // that is changes no bit of a product by the rule; other libraries' products may differ, so the
 // pass is for products by the rule alone. For products of one row that order is panels of columns,
-// each dense: a batch of products, whose results lie as those of the one.
+// each dense: a batch of products, whose results lie as those of the one. A large matrix beside
+// some more rows is read best along its columns (kernels/gemm/blocked.cc), so one that lies by rows,
+// as in the gradients of those steps, is copied into that order.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -22,6 +24,17 @@ bool ReadsAcross(const std::vector<Node>& nodes, const Node& n) {
   return a->rank == 2 && b->rank == 2 && a->extents[0] <= tuned::kMostLaidOutRows &&
          b->extents[0] > 1 && b->extents[1] > 1 && b->strides_[0] == 1 && b->strides_[1] > 1 &&
          b->size * SizeOf(n.dtype) <= tuned::kMostLaidOutBytes;
+}
+
+// Whether node `n` is a product of some rows with a large matrix that lies by rows.
+bool ReadsDown(const std::vector<Node>& nodes, const Node& n) {
+  if (n.op != OpId::k_matmul || n.input || !(n.device == Device())) return false;
+  if (n.dtype != DType::kF32 && n.dtype != DType::kF64) return false;
+  const Layout *a = nodes[n.operands[0]].layout, *b = nodes[n.operands[1]].layout;
+  return a->rank == 2 && b->rank == 2 && a->extents[0] >= tuned::kTurnedFewestRows &&
+         a->extents[0] <= tuned::kTurnedRows / 2 && b->extents[0] >= tuned::kTurnedSteps &&
+         b->extents[1] >= tuned::kTurnedFewestColumns && b->strides_[1] == 1 &&
+         b->strides_[0] > 1 && b->size * SizeOf(n.dtype) > tuned::kMostLaidOutBytes;
 }
 
 // How many panels the factor of product `n` is cut into; 1: it is copied as it is.
@@ -49,12 +62,20 @@ int32_t CopyPanels(Graph* graph, int32_t b, int64_t panels, int32_t origin) {
   return Add(graph, OpId::k_copy, b, {}, origin);
 }
 
+// Factor `b`, by columns.
+int32_t CopyColumns(Graph* graph, int32_t b, int32_t origin) {
+  b = Add(graph, OpId::k_permute_dims, b, {1, 0}, origin);
+  b = Add(graph, OpId::k_copy, b, {}, origin);
+  return Add(graph, OpId::k_permute_dims, b, {1, 0}, origin);
+}
+
 }  // namespace
 
 void LayOut(Graph* graph) {
   std::map<int32_t, int> readers;
   for (const Node& node : graph->nodes) {
-    if (ReadsAcross(graph->nodes, node)) ++readers[node.operands[1]];
+    if (ReadsAcross(graph->nodes, node) || ReadsDown(graph->nodes, node))
+      ++readers[node.operands[1]];
   }
   const auto few = [](const auto& x) { return x.second < tuned::kMinLaidOutProducts; };
   if (std::all_of(readers.begin(), readers.end(), few)) return;
@@ -62,11 +83,17 @@ void LayOut(Graph* graph) {
   const std::vector<Node> old = std::move(graph->nodes);
   graph->nodes.clear();
   std::vector<int32_t> now;
-  std::map<std::pair<int32_t, int64_t>, int32_t> dense;  // factor, panels -> its copy
+  // Factor, panels (0: by columns) -> its copy.
+  std::map<std::pair<int32_t, int64_t>, int32_t> dense;
   for (const Node& node : old) {
     Node moved = node;
     for (int32_t& x : moved.operands) x = now[x];
     const auto reader = readers.find(node.operands.size() == 2 ? node.operands[1] : -1);
+    if (reader != readers.end() && !few(*reader) && ReadsDown(old, node)) {
+      auto [copy, fresh] = dense.try_emplace({node.operands[1], 0}, -1);
+      if (fresh) copy->second = CopyColumns(graph, moved.operands[1], node.origin);
+      moved.operands[1] = copy->second;
+    }
     if (reader != readers.end() && !few(*reader) && ReadsAcross(old, node)) {
       const int64_t panels = PanelsOf(old, node);
       auto [copy, fresh] = dense.try_emplace({node.operands[1], panels}, -1);

@@ -87,21 +87,39 @@ class Writer {
     return AddAgain(std::move(node), &graph_);
   }
 
+  // What is padded in the sums that end with `id`, which begins at `start`; returns what else they
+  // begin with, or -1. A part that is such a sum itself, for one reader, is taken apart: slices of
+  // slices.
+  int32_t CollectParts(int32_t id, int axis, int64_t start, std::vector<Part>* parts) const {
+    const auto add = [&](int32_t pad) {
+      Part part = PartOf(pad);
+      part.start += start, part.end += start;
+      if (readers_[part.of] == 1 && IsSum(part.of) && AxisOf(part.of) == axis) {
+        std::vector<Part> inner;
+        if (CollectParts(part.of, axis, part.start, &inner) < 0) {
+          parts->insert(parts->end(), inner.begin(), inner.end());
+          return;
+        }
+      }
+      parts->push_back(part);
+    };
+    int32_t base = id;
+    do {
+      add(At(base).operands[1]);
+      base = At(base).operands[0];
+    } while (sums_[base]);
+    if (PaddedAxis(base) != axis) return base;
+    add(base);
+    return -1;
+  }
+
   // The sums that end with `id`, put together; -1: parts that meet, or too few.
   int32_t Joined(int32_t id) {
     const Node& end = At(id);
     const int axis = AxisOf(id);
     std::vector<Part> parts;
-    int32_t base = id;
-    do {
-      parts.push_back(PartOf(At(base).operands[1]));
-      base = At(base).operands[0];
-    } while (sums_[base]);
+    const int32_t base = CollectParts(id, axis, 0, &parts);
     const int32_t zero = At(end.operands[1]).operands[1];
-    if (PaddedAxis(base) == axis) {
-      parts.push_back(PartOf(base));
-      base = -1;
-    }
     if (parts.size() < size_t{tuned::kMinRolledSteps}) return -1;
     std::sort(parts.begin(), parts.end(),
               [](const Part& a, const Part& b) { return a.start < b.start; });
