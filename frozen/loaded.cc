@@ -22,9 +22,10 @@ Status Damaged(const std::string& path, std::string_view why) {
   return ValueError("[load_program] '", path, "' is no .frz file or is damaged: ", why, ".");
 }
 
-// What a digest is of, by the name in its line.
+// What a digest is of, by the name in its line, and where its bytes are to be.
 struct Part {
   std::string_view name, bytes, digest;
+  char* to = nullptr;
 };
 
 // Of a tensor of the file, which lies there row-major.
@@ -33,14 +34,26 @@ std::string_view BytesOf(const Tensor& tensor) {
   return {value.data, static_cast<size_t>(value.size()) * SizeOf(value.dtype)};
 }
 
+// Memory of the program's own, for each tensor of the file: what has been checked nobody else writes.
+StatusOr<std::map<std::string_view, ValueRef>> MemoryFor(const TensorFile& file) {
+  std::map<std::string_view, ValueRef> values;
+  for (const auto& [name, tensor] : file.tensors) {
+    const Value& from = *tensor.value();
+    FZ_ASSIGN_OR_RETURN(values[name], Value::Allocate(from.dtype, Device(), from.layout));
+  }
+  return values;
+}
+
 // "<64 digits> <name>" a line, of every metadata but the digests and of every tensor.
-Status PairDigests(const TensorFile& file, std::string_view lines, std::vector<Part>* parts) {
-  std::map<std::string_view, std::string_view> wanted;
+Status PairDigests(const TensorFile& file, std::string_view lines,
+                   const std::map<std::string_view, ValueRef>& memory, std::vector<Part>* parts) {
+  std::map<std::string_view, Part> wanted;
   for (const auto& [name, text] : file.metadata) {
-    if (name != kDigests) wanted[name] = text;
+    if (name != kDigests) wanted[name] = {name, text, {}};
   }
   for (const auto& [name, tensor] : file.tensors) {
-    if (!wanted.emplace(name, BytesOf(tensor)).second)
+    const Part part = {name, BytesOf(tensor), {}, memory.at(name)->data};
+    if (!wanted.emplace(name, part).second)
       return ValueError("'", name, "' is a tensor and metadata");
   }
   while (!lines.empty()) {
@@ -51,40 +64,36 @@ Status PairDigests(const TensorFile& file, std::string_view lines, std::vector<P
     const auto part = wanted.find(line.substr(65));
     if (part == wanted.end())
       return ValueError("a digest is of '", line.substr(65), "', which is not there");
-    parts->push_back({part->first, part->second, line.substr(0, 64)});
+    part->second.digest = line.substr(0, 64);
+    parts->push_back(part->second);
     wanted.erase(part);
   }
   if (!wanted.empty()) return ValueError("'", wanted.begin()->first, "' has no digest");
   return absl::OkStatus();
 }
 
-// Long parts first, side by side.
-Status CheckDigests(const TensorFile& file, std::string_view lines) {
+// Takes the elements out of the file and checks what has been taken. Long parts first, side by side.
+Status TakeAndCheck(const TensorFile& file, std::string_view lines,
+                    const std::map<std::string_view, ValueRef>& memory) {
   std::vector<Part> parts;
-  FZ_RETURN_IF_ERROR(PairDigests(file, lines, &parts));
+  FZ_RETURN_IF_ERROR(PairDigests(file, lines, memory, &parts));
   absl::c_stable_sort(parts,
                       [](const Part& a, const Part& b) { return a.bytes.size() > b.bytes.size(); });
   std::atomic<size_t> next{0};
   std::atomic<const Part*> wrong{nullptr};
   ParallelFor(NumThreads(), 1, [&](int64_t, int64_t) {
     for (size_t i = next++; i < parts.size(); i = next++) {
-      if (Digest(parts[i].bytes) != parts[i].digest) wrong = &parts[i];
+      std::string_view bytes = parts[i].bytes;
+      if (parts[i].to && !bytes.empty()) {
+        std::memcpy(parts[i].to, bytes.data(), bytes.size());
+        bytes = {parts[i].to, bytes.size()};
+      }
+      if (Digest(bytes) != parts[i].digest) wrong = &parts[i];
     }
   });
   if (const Part* part = wrong)
     return ValueError("the digest of '", part->name, "' is not that of its bytes");
   return absl::OkStatus();
-}
-
-// In memory of the program's own.
-StatusOr<Tensor> Copied(const Tensor& tensor, Device device) {
-  const Value& from = *tensor.value();
-  FZ_ASSIGN_OR_RETURN(ValueRef value, Value::Allocate(from.dtype, Device(), from.layout));
-  const std::string_view bytes = BytesOf(tensor);
-  if (!bytes.empty()) std::memcpy(value->data, bytes.data(), bytes.size());
-  Tensor t = ops::to_device(Tensor(std::move(value)), device);
-  FZ_RETURN_IF_ERROR(t.status());
-  return t;
 }
 
 bool Fits(const Program::Named& named, const Tensor& tensor) {
@@ -134,7 +143,8 @@ StatusOr<std::shared_ptr<Loaded>> Loaded::Of(const TensorFile& file, const std::
                       ": export it again, or use the frazil that wrote it (",
                       text("frazil.version"), ").");
   }
-  if (Status s = CheckDigests(file, text(kDigests)); !s.ok()) return damaged(s);
+  FZ_ASSIGN_OR_RETURN(const auto memory, MemoryFor(file));
+  if (Status s = TakeAndCheck(file, text(kDigests), memory); !s.ok()) return damaged(s);
   auto program = ParseProgram(text("frazil.program"));
   if (!program.ok()) return damaged(program.status());
   std::shared_ptr<Loaded> loaded(new Loaded);
@@ -153,7 +163,8 @@ StatusOr<std::shared_ptr<Loaded>> Loaded::Of(const TensorFile& file, const std::
     if (it == tensors.end() || !Fits(named, *it->second))
       return Damaged(
           path, StrCat("'", named.name, "' is not there as ", Describe(*loaded->program_, named)));
-    FZ_ASSIGN_OR_RETURN(Tensor t, Copied(*it->second, device));
+    Tensor t = ops::to_device(Tensor(memory.at(named.name)), device);
+    FZ_RETURN_IF_ERROR(t.status());
     loaded->tensors_.push_back(std::move(t));
   }
   loaded->trace_ = std::make_unique<tracer::Trace>(loaded->name_, true);

@@ -130,6 +130,21 @@ TEST(WideIntegers, LargeSizes) {
   CheckWide(rng, {257, 260, 256}, Layout::kRows, Layout::kColumns, false, false);
 }
 
+// Few rows, or few columns, times what lies along k (kernels/gemm/wide_dots.h).
+TEST(WideIntegers, FewRows) {
+  std::mt19937_64 rng(24);
+  for (const int64_t rows : {1, 2, 3, 4, 5, 7, 16, 17, 31, 32, 33, 65}) {
+    for (const int64_t columns : {1, 3, 4, 6, 37}) {
+      for (const int64_t k : {1, 15, 16, 63, 64, 65, 200}) {
+        const bool turned = (rows + columns + k) % 2 == 0;
+        const Shape shape = turned ? Shape{columns, rows, k} : Shape{rows, columns, k};
+        CheckWide(rng, shape, Layout::kRows, Layout::kColumns, k % 3 == 0, k % 5 == 0);
+      }
+    }
+  }
+  CheckWide(rng, {1, 1024, 4097}, Layout::kRows, Layout::kColumns, false, true);
+}
+
 TEST(WideIntegers, EmptySums) {
   std::mt19937_64 rng(23);
   CheckWide(rng, {5, 6, 0}, Layout::kRows, Layout::kRows, false, false);

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from frazil._frazil import __version__ as _version
 from frazil._safetensors import save_safetensors
+from frazil._views import elements
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,14 +27,6 @@ def digest(data: Any) -> str:
     view = memoryview(data)
     parts = (view[at : at + _CHUNK] for at in range(0, len(view), _CHUNK))
     return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
-
-
-def elements(tensor: Tensor) -> memoryview:
-    """The bytes of the elements, row-major."""
-    flat: Any = tensor.detach().to_device("cpu").reshape(-1).copy()
-    if flat.size == 0:
-        return memoryview(b"")
-    return memoryview(flat if flat.itemsize == 1 else flat.view("uint8")).cast("B")
 
 
 def write(
@@ -52,6 +45,6 @@ def write(
         "frazil.version": _version,
     }
     lines = [f"{digest(text.encode())} {key}" for key, text in metadata.items()]
-    lines += [f"{digest(elements(tensor))} {key}" for key, tensor, _ in tensors]
+    lines += [f"{digest(elements(t.detach().to_device('cpu')))} {key}" for key, t, _ in tensors]
     metadata["frazil.digests"] = "\n".join(lines)
     save_safetensors(path, {key: tensor for key, tensor, _ in tensors}, metadata)

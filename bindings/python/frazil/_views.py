@@ -1,12 +1,42 @@
 """x.view(dtype): the bytes of a tensor as another dtype. Called by the C++ tensor.
 
 Complex numbers as pairs of their parts and back are ops of frazil: recorded and differentiated.
-Everything else reads the data.
+Everything else reads the data. `elements` are those bytes for who writes or compares them: loaders
+of data between processes (data/shared.py), digests of files (_export_file.py).
 """
 
 from frazil import _frazil as _fz
 
 _PARTS = {"complex64": "float32", "complex128": "float64"}
+
+
+# Of the dtypes that Python has a name for, the memoryview format.
+FORMATS = {
+    "bool": "?",
+    "uint8": "B",
+    "int8": "b",
+    "int16": "h",
+    "uint16": "H",
+    "int32": "i",
+    "uint32": "I",
+    "float32": "f",
+    "float64": "d",
+    "int64": "q",
+    "uint64": "Q",
+}
+
+
+def elements(tensor):
+    """The bytes of the elements of a tensor without gradients on the CPU, row-major; a copy only if
+    they do not lie so, or if Python has no name for the dtype.
+    """
+    flat = tensor.reshape(-1)
+    if flat.size == 0:
+        return memoryview(b"")
+    if flat.dtype.name not in FORMATS:
+        flat = flat.view("uint8")
+    view = memoryview(flat)
+    return (view if view.c_contiguous else memoryview(flat.copy())).cast("B")
 
 
 def of_dtype(x, dtype):

@@ -25,24 +25,12 @@ from typing import Any
 
 from frazil import _frazil as _fz
 from frazil._frazil import Tensor
+from frazil._views import FORMATS
+from frazil._views import elements as _elements
 
 _ALIGNED = 64
 _LEAST = 1 << 16  # bytes of a slot
 _HEAD = struct.Struct("=qq")
-# Of the dtypes that Python has a name for, the memoryview format.
-_FORMATS = {
-    "bool": "?",
-    "uint8": "B",
-    "int8": "b",
-    "int16": "h",
-    "uint16": "H",
-    "int32": "i",
-    "uint32": "I",
-    "float32": "f",
-    "float64": "d",
-    "int64": "q",
-    "uint64": "Q",
-}
 _MESSAGE = struct.Struct("=qqqqq")  # number of the batch, kind, slot, its bytes if new, dropped
 _BESIDE = socket.CMSG_SPACE(struct.calcsize("i"))  # of the descriptor of a new slot
 
@@ -68,23 +56,12 @@ class Pickler(pickle.Pickler):
         return _tensor, (data, x.dtype.name, x.shape)
 
 
-def _elements(tensor: Any) -> memoryview:
-    """The bytes of the elements, row-major; a copy only if they do not lie so."""
-    flat = tensor.reshape(-1)
-    if flat.size == 0:
-        return memoryview(b"")
-    if flat.dtype.name not in _FORMATS:
-        flat = flat.view("uint8")
-    view = memoryview(flat)
-    return (view if view.c_contiguous else memoryview(flat.copy())).cast("B")
-
-
 def _tensor(data: Any, dtype: str, shape: tuple[int, ...]) -> Tensor:
     """A tensor over bytes that something else holds."""
     if 0 in shape:
         return _fz.zeros(shape, dtype)
-    if dtype in _FORMATS:
-        return _fz.asarray(data.cast(_FORMATS[dtype]), copy=False).reshape(shape)
+    if dtype in FORMATS:
+        return _fz.asarray(data.cast(FORMATS[dtype]), copy=False).reshape(shape)
     return _fz.asarray(data, copy=False).view(dtype).reshape(shape)
 
 

@@ -1,0 +1,173 @@
+#include "kernels/gemm/wide_dots.h"
+
+#include <immintrin.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/threads/long_work.h"
+#include "kernels/gemm/scratch.h"
+
+namespace frazil::gemm {
+namespace {
+
+// Rows of A up to which this beats laying B out, and more where the sums are long
+// (bench/quantized.py).
+constexpr int64_t kFewRows = 8, kFewOfLong = 32, kLong = 512;
+constexpr int64_t kColumns = 4;  // at a time
+constexpr int64_t kRows = 4;
+
+// Columns [0, kColumns) of B and their sums with rows [0, R) of A.
+struct Columns {
+  const int8_t* b[kColumns];
+  int64_t k;
+};
+
+#define FZ_VNNI __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni")))
+#define FZ_AVX2 __attribute__((target("avx2")))
+
+// The sums of the lanes of each of four. The intrinsics without masks read an uninitialised vector
+// in GCC 12 (kernels/gemm/words.cc).
+FZ_VNNI inline __m128i Sums(__m512i a, __m512i b, __m512i c, __m512i d) {
+  constexpr __mmask16 kAll = 0xFFFF;
+  constexpr __mmask8 kPairs = 0xFF;
+  const __m512i ab = _mm512_add_epi32(_mm512_maskz_unpacklo_epi32(kAll, a, b),
+                                      _mm512_maskz_unpackhi_epi32(kAll, a, b));
+  const __m512i cd = _mm512_add_epi32(_mm512_maskz_unpacklo_epi32(kAll, c, d),
+                                      _mm512_maskz_unpackhi_epi32(kAll, c, d));
+  const __m512i all = _mm512_add_epi32(_mm512_maskz_unpacklo_epi64(kPairs, ab, cd),
+                                       _mm512_maskz_unpackhi_epi64(kPairs, ab, cd));
+  const __m256i half = _mm256_add_epi32(_mm512_maskz_extracti64x4_epi64(kPairs, all, 0),
+                                        _mm512_maskz_extracti64x4_epi64(kPairs, all, 1));
+  return _mm_add_epi32(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
+}
+
+// The instruction wants bytes without sign on one side: A has 128 more, which the sums of B's
+// columns, times 128, take away again.
+template <int R>
+FZ_VNNI void Vnni(const uint8_t* a, int64_t lda, const Columns& c, uint32_t* to) {
+  __m512i sums[R + 1][kColumns];
+  for (auto& row : sums) {
+    for (__m512i& sum : row) sum = _mm512_setzero_si512();
+  }
+  const __m512i many = _mm512_set1_epi8(1);
+  for (int64_t p = 0; p < c.k; p += 64) {
+    const int64_t left = c.k - p;
+    const __mmask64 mask = left >= 64 ? ~__mmask64{0} : (__mmask64{1} << left) - 1;
+    __m512i rows[R];
+    for (int r = 0; r < R; ++r) rows[r] = _mm512_loadu_si512(a + r * lda + p);
+    for (int j = 0; j < kColumns; ++j) {
+      const __m512i b = _mm512_maskz_loadu_epi8(mask, c.b[j] + p);
+      for (int r = 0; r < R; ++r) sums[r][j] = _mm512_dpbusd_epi32(sums[r][j], rows[r], b);
+      sums[R][j] = _mm512_dpbusd_epi32(sums[R][j], many, b);
+    }
+  }
+  const __m128i extra = _mm_slli_epi32(Sums(sums[R][0], sums[R][1], sums[R][2], sums[R][3]), 7);
+  for (int r = 0; r < R; ++r) {
+    const __m128i row = Sums(sums[r][0], sums[r][1], sums[r][2], sums[r][3]);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + r * kColumns), _mm_sub_epi32(row, extra));
+  }
+}
+
+FZ_AVX2 inline __m256i Wide(const int8_t* from) {
+  return _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+}
+
+FZ_AVX2 inline uint32_t SumOf(__m256i x) {
+  __m128i half = _mm_add_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
+  half = _mm_add_epi32(half, _mm_shuffle_epi32(half, 0x4E));
+  half = _mm_add_epi32(half, _mm_shuffle_epi32(half, 0xB1));
+  return static_cast<uint32_t>(_mm_cvtsi128_si32(half));
+}
+
+// In 16 bits, by pairs.
+template <int R>
+FZ_AVX2 void Avx2(const int8_t* a, int64_t lda, const Columns& c, uint32_t* to) {
+  __m256i sums[R][kColumns];
+  for (auto& row : sums) {
+    for (__m256i& sum : row) sum = _mm256_setzero_si256();
+  }
+  const int64_t whole = c.k / 16 * 16;
+  for (int64_t p = 0; p < whole; p += 16) {
+    __m256i rows[R];
+    for (int r = 0; r < R; ++r) rows[r] = Wide(a + r * lda + p);
+    for (int j = 0; j < kColumns; ++j) {
+      const __m256i b = Wide(c.b[j] + p);
+      for (int r = 0; r < R; ++r)
+        sums[r][j] = _mm256_add_epi32(sums[r][j], _mm256_madd_epi16(rows[r], b));
+    }
+  }
+  for (int r = 0; r < R; ++r) {
+    for (int j = 0; j < kColumns; ++j) {
+      uint32_t sum = SumOf(sums[r][j]);
+      for (int64_t p = whole; p < c.k; ++p)
+        sum += static_cast<uint32_t>(int32_t{a[r * lda + p]} * int32_t{c.b[j][p]});
+      to[r * kColumns + j] = sum;
+    }
+  }
+}
+
+// All rows, kRows of them at a time, with the columns from j on.
+void Rows(const GemmArgs& g, bool vnni, const uint8_t* a, int64_t lda, const Columns& columns,
+          uint32_t* to) {
+  const auto call = [&]<int R>(int64_t i) {
+    const uint8_t* const rows = a + i * lda;
+    uint32_t* const sums = to + i * kColumns;
+    if (vnni) {
+      Vnni<R>(rows, lda, columns, sums);
+    } else {
+      Avx2<R>(reinterpret_cast<const int8_t*>(rows), lda, columns, sums);
+    }
+  };
+  int64_t i = 0;
+  for (; i + kRows <= g.m; i += kRows) call.template operator()<kRows>(i);
+  switch (g.m - i) {
+    case 3:
+      return call.template operator()<3>(i);
+    case 2:
+      return call.template operator()<2>(i);
+    case 1:
+      return call.template operator()<1>(i);
+    default:
+      return;
+  }
+}
+
+}  // namespace
+
+bool TryWideDots(const GemmArgs& g, Isa units) {
+  const bool vnni = units >= Isa::kAvx512Vnni;
+  if (units == Isa::kScalar || g.m > (g.k < kLong ? kFewRows : kFewOfLong) || g.k < 1 ||
+      g.a.col_stride != 1 || g.b.row_stride != 1)
+    return false;
+  const auto* a = static_cast<const uint8_t*>(g.a.data);
+  int64_t lda = g.a.row_stride;
+  if (vnni) {
+    lda = (g.k + 63) / 64 * 64;
+    auto* more = Scratch::ThisThread().Get<uint8_t>(Scratch::kWordsA, g.m * lda);
+    for (int64_t i = 0; i < g.m; ++i) {
+      const uint8_t* const row = a + i * g.a.row_stride;
+      for (int64_t p = 0; p < g.k; ++p) more[i * lda + p] = row[p] ^ 0x80;
+      std::memset(more + i * lda + g.k, 0, static_cast<size_t>(lda - g.k));
+    }
+    a = more;
+  }
+  const auto* b = static_cast<const int8_t*>(g.b.data);
+  auto* c = static_cast<uint32_t*>(g.c.data);
+  uint32_t sums[kFewOfLong * kColumns];
+  for (int64_t j = 0; j < g.n; j += kColumns) {
+    if (j % 64 == 0 && Abandoned()) return true;
+    const int64_t count = std::min(kColumns, g.n - j);
+    Columns columns{{}, g.k};
+    for (int64_t i = 0; i < kColumns; ++i)
+      columns.b[i] = b + (j + std::min(i, count - 1)) * g.b.col_stride;
+    Rows(g, vnni, a, lda, columns, sums);
+    for (int64_t i = 0; i < g.m; ++i) {
+      for (int64_t n = 0; n < count; ++n)
+        c[i * g.c.row_stride + (j + n) * g.c.col_stride] = sums[i * kColumns + n];
+    }
+  }
+  return true;
+}
+
+}  // namespace frazil::gemm
