@@ -16,7 +16,7 @@ FOLDERS = {
     "tracer": 8400,
     "jit": 36300,
     "frozen": 2200,
-    "bindings": 54900,
+    "bindings": 55900,
 }
 FILE = 800  # lines of a file of these folders
 FUNCTION = 125  # lines of a function there

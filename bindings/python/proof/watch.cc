@@ -53,7 +53,8 @@ void Watch::PauseCollector() {
   const Object callbacks =
       collector ? Object::Steal(PyObject_GetAttrString(collector.get(), "callbacks")) : Object();
   if (!callbacks) PyErr_Clear();
-  collector_paused_ = callbacks && PyList_Check(callbacks.get()) && PyList_GET_SIZE(callbacks.get());
+  collector_paused_ =
+      callbacks && PyList_Check(callbacks.get()) && PyList_GET_SIZE(callbacks.get());
   if (collector_paused_) PyGC_Disable();
 }
 
