@@ -17,7 +17,7 @@ FOLDERS = {
     "tracer": 8400,
     "jit": 37300,
     "frozen": 2200,
-    "bindings": 57800,
+    "bindings": 59500,
 }
 FILE = 800  # lines of a file of these folders
 FUNCTION = 125  # lines of a function there

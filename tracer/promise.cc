@@ -139,6 +139,7 @@ bool PromisedCall::Look() {
   if (refused_) return false;
   script_ = entry->script;
   attempt_ = std::exchange(entry->failed, 0);
+  ++entry->skips;
   ++promise_->skipped_;
   return true;
 }
@@ -155,7 +156,10 @@ bool PromisedCall::Skip() {
   int kernels = 0;
   const auto ran = script_->Run(cells_, &outputs_, &kernels);
   if (!ran.ok() && IsInterrupted(ran.status())) status_ = ran.status();
-  if (!ran.ok() || !*ran) return NotSkipped();  // no memory: the body needs the least at a time
+  if (!ran.ok() || !*ran) {  // no memory: the body needs the least at a time
+    if (ran.ok()) MayLearn();
+    return NotSkipped();
+  }
   learnt_ = *ran;
   promise_->last_kernels_.store(kernels, std::memory_order_relaxed);
   return true;
@@ -191,8 +195,26 @@ bool PromisedCall::NotSkipped() {
   outputs_.clear();
   std::lock_guard lock(promise_->lock_);
   --promise_->skipped_;
-  if (Promise::Entry* entry = promise_->Find(words_->span())) entry->failed = attempt_;
+  if (Promise::Entry* entry = promise_->Find(words_->span())) {
+    entry->failed = attempt_;
+    --entry->skips;
+  }
   return false;
+}
+
+bool Promise::IsWorthLearning(const Entry& entry) {
+  if (!entry.script) return true;
+  const auto& paths = entry.script->paths();
+  const auto known = static_cast<int64_t>(paths.size());
+  if (known < kAtOnce || paths.back()->program.calls.size() < kLongBody) return true;
+  return entry.skips >= kGain * (kWatching * (known + 1) + known * (known + 1) / 8);
+}
+
+// An outcome is new: the body runs, and may be learnt from if that is worth it.
+void PromisedCall::MayLearn() {
+  std::lock_guard lock(promise_->lock_);
+  const Promise::Entry* entry = promise_->Find(words_->span());
+  refused_ |= entry && !Promise::IsWorthLearning(*entry);
 }
 
 // Where outcomes hardly ever come again (a loop of another length each time), learning them costs

@@ -64,6 +64,7 @@ class Promise {
     int64_t calls = 0;
     int64_t refused_until = 0;  // number of the call that may try again
     int failed = 0;             // calls in a row that met an outcome unknown till then
+    int64_t skips = 0;          // by the script
     uint64_t used = 0;
   };
   static constexpr size_t kMaxPaths = 64;          // outcomes of one key
@@ -71,6 +72,15 @@ class Promise {
   // So many calls in a row may meet an unknown outcome before some run their body and are not
   // learnt from: twice as many after each further one, up to 2^kLongestPause.
   static constexpr int kMayFail = 8, kLongestPause = 10;
+
+  // A long body is not cheap to learn: watching it costs kWatching times its run, and merging what
+  // was learnt with the paths known an eighth for each of them, twice. A further path is learnt
+  // once skipping, which saves nearly a run each, has saved kGain times what all have cost, so that
+  // no program ends up slower for it than it began. Short bodies, and the first paths, are learnt
+  // as they come.
+  static constexpr int kLongBody = 1000;  // calls
+  static constexpr int kAtOnce = 2, kWatching = 10, kGain = 3;
+  static bool IsWorthLearning(const Entry& entry);
 
   Entry* Find(absl::Span<const uint64_t> words);
   bool IsTried(const Entry& entry) const {
@@ -141,6 +151,7 @@ class PromisedCall {
   bool SeesOthers(const Program& program) const;
   bool MakeReady();
   bool NotSkipped();
+  void MayLearn();
   void MetUnknownOutcome();
   Status Merge(std::shared_ptr<LearntCall> learnt, const Pins& pins, bool extends);
   Status Differs(const Status& how);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
 #include "bindings/python/learnt_call.h"
 #include "bindings/python/proof/body_state.h"
 #include "bindings/python/proof/effects.h"
@@ -279,15 +280,13 @@ PyObject* PromisedFunction::Call(PyObject* const* args, size_t nargsf, PyObject*
 
 // What the body made itself nobody holds by now, but the result.
 bool PromisedFunction::WritesOutside(const Pinned& written, const Nest& nest, const Result& form) {
-  for (const Object& o : written) {
-    const auto held = std::count_if(written.begin(), written.end(),
-                                    [&](const Object& p) { return p.get() == o.get(); });
-    if (Py_REFCNT(o.get()) > held && absl::c_count(nest.cells, &CellOf(o.get())) == 0 &&
-        absl::c_count(form.tensors, o.get()) == 0) {
-      return true;
-    }
-  }
-  return false;
+  absl::flat_hash_map<PyObject*, Py_ssize_t> held;
+  for (const Object& o : written) ++held[o.get()];
+  return absl::c_any_of(held, [&](const auto& entry) {
+    const auto [o, count] = entry;
+    return Py_REFCNT(o) > count && absl::c_count(nest.cells, &CellOf(o)) == 0 &&
+           absl::c_count(form.tensors, o) == 0;
+  });
 }
 
 PyObject* PromisedFunction::RunAndLearn(PyObject* const* args, size_t nargsf, PyObject* kwnames,

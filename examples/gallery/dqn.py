@@ -83,7 +83,7 @@ def held_up(net, state):
 
 
 def main(small=False):
-    carts, steps, width = (16, 800, 32) if small else (32, 3000, 64)
+    carts, steps, width = (16, 1500, 32) if small else (32, 3000, 64)
     fz.random.seed(0)
     net, target = network(width), network(width)
     target.load_state_dict(net.state_dict())

@@ -39,7 +39,7 @@ def step(log_push, measured, rate):
 
 
 def main(small=False):
-    count, steps, push = (100, 40, 1.0) if small else (500, 100, 1.0)
+    count, steps, push = (200, 60, 1.0) if small else (500, 100, 1.0)
     fz.random.seed(0)
     velocity = push * DT * fz.cumulative_sum(fz.random.normal(count, dtype=fz.float64))
     position = DT * fz.cumulative_sum(velocity)

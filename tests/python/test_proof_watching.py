@@ -48,6 +48,54 @@ def test_nothing_is_watched_afterwards():
     assert all(seen) and f.stats()["skipped"] > 0
 
 
+@pytest.fixture
+def collecting():
+    """Garbage is collected often, and a function that nothing knows of is called each time."""
+    calls, threshold = [], gc.get_threshold()
+    id_of = id  # which no proof lets pass
+
+    def callback(phase, info):
+        calls.append(id_of(info))
+
+    gc.callbacks.append(callback)
+    gc.set_threshold(3, 1, 1)
+    yield calls
+    gc.set_threshold(*threshold)
+    gc.callbacks.remove(callback)
+
+
+def test_callbacks_of_the_collector_are_no_part_of_a_body(collecting):
+    @fz.trace
+    def f(x):
+        parts = [[x] for _ in range(20)]
+        return sum(part[0] for part in parts)
+
+    for _ in range(8):
+        assert f(X).tolist() == [20.0, 40.0]
+        assert gc.isenabled()
+    assert f.stats()["skipped"] > 0 and collecting
+
+
+def test_the_collector_is_the_bodys_own(collecting):
+    @fz.trace
+    def f(x, raises):
+        was = gc.isenabled()
+        gc.disable()
+        if raises:
+            raise ValueError("no")
+        return x * was
+
+    for raises in (False, True, False):
+        gc.enable()
+        if raises:
+            with pytest.raises(ValueError, match="no"):
+                f(X, True)
+        else:
+            assert f(X, False).tolist() == [1.0, 2.0]
+        assert not gc.isenabled()
+    gc.enable()
+
+
 def test_nor_when_the_body_raises():
     @fz.trace
     def f(x, raises):

@@ -1,5 +1,6 @@
 """Loops whose condition is a tensor, under pure=True: skipped in time of their length."""
 
+import random
 import subprocess
 import sys
 import textwrap
@@ -141,3 +142,29 @@ for pure in (True, False):
         assert globals()["f", pure](x).tolist() == body(x).tolist()
 """
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_long_bodies_learn_further_outcomes_once_that_pays():
+    rng = random.Random(0)
+    ops = [rng.randrange(3) for _ in range(1500)]
+
+    def body(x, k):
+        for op in ops:  # in no order that comes again
+            x = x + 1 if op == 0 else x * 0.5 if op == 1 else fz.maximum(x, -x)
+        return x * int(k)
+
+    f, x = fz.trace(body, pure=True), fz.asarray([1.0, 2.0])
+
+    def outcomes(k, calls):
+        """How many were added to the first."""
+        for _ in range(calls):
+            assert f(x, fz.asarray(k)).tolist() == body(x, fz.asarray(k)).tolist()
+        return f.stats()["causes"]["outcome"]
+
+    assert outcomes(1, 5) == 0 and f.stats()["skipped"] > 0
+    assert outcomes(2, 2) == 1  # the first come as they come
+    before = f.stats()["skipped"]
+    assert outcomes(3, 2) == 1 and f.stats()["skipped"] == before
+    assert outcomes(1, 100) == 1 and f.stats()["skipped"] == before + 100
+    assert outcomes(3, 2) == 2 and f.stats()["skipped"] == before + 101
+    assert outcomes(4, 2) == 2

@@ -23,8 +23,9 @@ Watch::Watch(Prover* prover, const Nest& nest)
       compared_(nest.containers.begin(), nest.containers.end()) {}
 
 void Watch::Begin(PyObject* function, PyObject* const* arguments, size_t count) {
+  PauseCollector();
   running_ = started_ = StartInstructions(this);
-  if (!running_) return;
+  if (!running_) return ResumeCollector();
   // No instruction shows what C code makes of a number that it is given at once.
   if (!RunsPython(function)) PinAll();
   if (!tracked_.empty()) g_following = this;
@@ -40,12 +41,29 @@ void Watch::End() {
 #endif
   if (running_) StopInstructions();
   running_ = false;
+  ResumeCollector();
 #if FRAZIL_KNOWS_FRAMES
   made_.clear();
 #endif
 }
 
+void Watch::PauseCollector() {
+  if (!PyGC_IsEnabled()) return;
+  const Object collector = Object::Steal(PyImport_ImportModule("gc"));
+  const Object callbacks =
+      collector ? Object::Steal(PyObject_GetAttrString(collector.get(), "callbacks")) : Object();
+  if (!callbacks) PyErr_Clear();
+  collector_paused_ =
+      callbacks && PyList_Check(callbacks.get()) && PyList_GET_SIZE(callbacks.get());
+  if (collector_paused_) PyGC_Disable();
+}
+
+void Watch::ResumeCollector() {
+  if (std::exchange(collector_paused_, false)) PyGC_Enable();
+}
+
 bool Watch::Doubt(std::string why) {
+  ResumeCollector();
   if (doubt_.empty()) doubt_ = StrCat(Where(), " ", why);
   if (g_following == this) g_following = nullptr;
   if (tracked_.empty()) End();  // the rest runs at full speed

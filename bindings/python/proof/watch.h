@@ -110,6 +110,10 @@ class Watch {
   const CodeView* ViewOf(PyCodeObject* code);
 #endif
   bool Doubt(std::string why);  // false
+  // Functions in gc.callbacks (JAX has one) are no part of the body: where there are any, garbage is
+  // collected after the watch, or from its first doubt on.
+  void PauseCollector();
+  void ResumeCollector();
   PyObject* OriginalOf(PyObject* number);
   void Unplant();
   std::string Where() const;
@@ -123,7 +127,7 @@ class Watch {
   absl::flat_hash_map<PyObject*, Object> originals_;  // of what is tracked, where it is asked for
   std::vector<Object> planted_in_;                    // the containers of the nest
   const absl::flat_hash_set<PyObject*> compared_;     // containers and functions of the nest
-  bool started_ = false, running_ = false;
+  bool started_ = false, running_ = false, collector_paused_ = false;
   std::string doubt_;
   PyCodeObject* code_ = nullptr;  // of the instruction at hand
   int offset_ = 0;

@@ -34,7 +34,7 @@ def network(width):
 
 
 def peer(small=False):
-    carts, steps, width = (16, 800, 32) if small else (32, 3000, 64)
+    carts, steps, width = (16, 1500, 32) if small else (32, 3000, 64)
     torch.manual_seed(0)
     net, target = network(width), network(width)
     target.load_state_dict(net.state_dict())

@@ -36,7 +36,7 @@ def step(log_push, measured, rate):
 
 
 def peer(small=False):
-    count, steps = (100, 40) if small else (500, 100)
+    count, steps = (200, 60) if small else (500, 100)
     first, second = jax.random.split(jax.random.key(0))
     velocity = DT * jnp.cumsum(jax.random.normal(first, count))
     position = DT * jnp.cumsum(velocity)
