@@ -288,6 +288,7 @@ __all__ = [
     "select",
     "setdiff1d",
     "setxor1d",
+    "sigmoid",
     "sign",
     "signbit",
     "sin",
@@ -1663,7 +1664,7 @@ def round(x: Operand, /) -> Tensor:
     """Nearest integer, halves to even, elementwise."""
 
 def rsqrt(x: Operand, /) -> Tensor:
-    """1 / sqrt(x), elementwise."""
+    """1 / sqrt(x), elementwise; NaN below 0."""
 
 def searchsorted(
     x1: Operand,
@@ -1682,6 +1683,9 @@ def setdiff1d(x1: Operand, x2: Operand, /, assume_unique: builtins.bool = ...) -
 
 def setxor1d(x1: Operand, x2: Operand, /, assume_unique: builtins.bool = ...) -> Tensor:
     """The distinct elements that one of the arrays has and the other lacks, in ascending order."""
+
+def sigmoid(x: Operand, /) -> Tensor:
+    """1 / (1 + exp(-x)), elementwise, without overflow."""
 
 def sign(x: Operand, /) -> Tensor:
     """Sign, elementwise: -1, 0 or 1; NaN for NaN."""
