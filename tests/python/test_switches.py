@@ -47,7 +47,8 @@ WRONG = {
     "FRAZIL_MEMORY_BYTES": ("1G", "a whole number from 0 on"),
     "FRAZIL_PLAN_ENTRIES": ("0", "a whole number from 1 on"),
 }
-ANY = {"FRAZIL_CUDA_PATH", "FRAZIL_CACHE_DIR"}  # paths, which may come to be later
+# Paths, which may come to be later.
+ANY = {"FRAZIL_CUDA_PATH", "FRAZIL_CACHE_DIR", "FRAZIL_MPI_LIBRARY"}
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,9 @@ def run(what, fn, x, want):
 
 for dtype, shape in itertools.product(DTYPES, SIZES):
     large = shape and shape[0] > 10_000
-    if large and dtype not in ("float32", "bfloat16", "int8", "complex128"):
+    if large and dtype not in ("float32", "bfloat16", "complex128"):
+        continue
+    if shape in ((0,), (1,), (6, 5)) and dtype not in ("bool", "int32", "float32", "complex64"):
         continue
     parts = [part(r, shape, dtype) for r in range(N)]
     ops = ["sum"] if large else ["sum", "prod"]
