@@ -9,7 +9,7 @@ from pathlib import Path
 
 FOLDERS = {
     "core": 20300,
-    "kernels": 10900,
+    "kernels": 11100,
     "npu": 9100,
     "autograd": 2500,
     "batch": 1560,

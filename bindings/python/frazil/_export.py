@@ -509,7 +509,7 @@ def _inputs_of(args: Sequence[Any]) -> list[Tensor]:
         if isinstance(x, Tensor):
             found.append(x)
         elif not _export_names.holds_state(x) and isinstance(x, (list, tuple, dict)):
-            found += _inputs_of(list(x.values()) if type(x) is dict else x)
+            found += _inputs_of(list(x.values()) if isinstance(x, dict) else x)
     return found
 
 

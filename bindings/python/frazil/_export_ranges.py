@@ -79,12 +79,13 @@ class Ranges:
             self.parts += 1
             name, bound = split.name, split.bound
         parts = []
-        for low, high in ((None, bound - 1), (bound, None)):
+        for below in (True, False):
             part = [copy(dim) for dim in dims]
-            for dim in part:
-                if dim.name == name:
-                    dim.min, dim.open = (dim.min, dim.open) if low is None else (low, False)
-                    dim.max, dim.open_end = (dim.max, dim.open_end) if low else (high, False)
+            (cut,) = (dim for dim in part if dim.name == name)
+            if below:
+                cut.max, cut.open_end = bound - 1, False
+            else:
+                cut.min, cut.open = bound, False
             parts.append(self._over(part))
         return _program.by_bound(name, bound, *parts)
 
