@@ -96,6 +96,14 @@ Status TakeAndCheck(const TensorFile& file, std::string_view lines,
   return absl::OkStatus();
 }
 
+void FindWritten(const Block& block, std::vector<int>* inputs) {
+  for (const auto& [cell, value] : block.writes) {
+    if (cell.kind == Ref::Kind::kParameter && !absl::c_linear_search(*inputs, cell.index))
+      inputs->push_back(cell.index);
+  }
+  for (const Block::Case& one : block.cases) FindWritten(*one.block, inputs);
+}
+
 bool Fits(const Program::Named& named, const Tensor& tensor) {
   return named.dtype == tensor.dtype() && absl::c_equal(named.dims, tensor.value()->dims(),
                                                         [](const Expression& dim, int64_t extent) {
@@ -149,6 +157,7 @@ StatusOr<std::shared_ptr<Loaded>> Loaded::Of(const TensorFile& file, const std::
   if (!program.ok()) return damaged(program.status());
   std::shared_ptr<Loaded> loaded(new Loaded);
   loaded->program_ = std::make_unique<Program>(*std::move(program));
+  FindWritten(loaded->program_->block, &loaded->written_);
   loaded->name_ = text("frazil.name");
   loaded->version_ = text("frazil.version");
   loaded->python_ = text("frazil.python");
@@ -201,6 +210,15 @@ Status Loaded::CheckInputs(tracer::Cells inputs) const {
   for (const Tensor* t : inputs) {
     if (!t->defined()) return TypeError("[", name_, "] an input holds nothing.");
     FZ_RETURN_IF_ERROR(t->status());
+  }
+  // A write to one would be one to the other: the program knows two.
+  for (const int written : written_) {
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (static_cast<int>(i) != written && inputs[i] == inputs[static_cast<size_t>(written)])
+        return ValueError("[", name_, "] writes to '", program_->inputs[written].name,
+                          "', which is the same tensor as '", program_->inputs[i].name,
+                          "': give it a copy.");
+    }
   }
   return absl::OkStatus();
 }

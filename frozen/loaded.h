@@ -85,6 +85,7 @@ class Loaded {
                              const Tensor& value) const;
   std::string name_, version_, python_;
   std::unique_ptr<Program> program_;
+  std::vector<int> written_;  // inputs that it writes to
   std::vector<Tensor> tensors_;
   std::unique_ptr<tracer::Trace> trace_;
   std::unique_ptr<tracer::Promise> promise_;

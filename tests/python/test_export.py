@@ -398,6 +398,20 @@ def test_sizes_with_which_a_function_does_other_things_are_ranges_of_their_own(t
         exported(tmp_path, two, (normal(7, 3), normal(3, 8)), dynamic=dynamic)
 
 
+def test_what_fills_up_to_a_multiple_is_an_expression(tmp_path):
+    def padded(x):
+        return fz.pad(x, ((0, -x.shape[0] % 8),)).reshape((-1, 8)).sum(axis=1)
+
+    g = exported(tmp_path, padded, (normal(7),), dynamic={"x": {0: "n"}})
+    agree_at(g, padded, (*range(1, 20), 63, 64, 65, 200))
+
+    def root(x):  # a range for each value
+        return x[: int(x.shape[0] ** 0.5)]
+
+    with pytest.raises(ValueError, match="is no sum, product or quotient of the dynamic ones"):
+        exported(tmp_path, root, (normal(7),), dynamic={"x": {0: "n"}})
+
+
 def test_a_size_that_the_code_names_is_tried(tmp_path):
     class Long(nn.Module):
         def __init__(self, limit):
@@ -409,6 +423,12 @@ def test_a_size_that_the_code_names_is_tried(tmp_path):
     for f in (lambda x: x * 2 if x.shape[0] > 300 else x, Long(300)):
         g = exported(tmp_path, f, (normal(7),), dynamic={0: {0: "n"}})
         agree_at(g, f, (1, 7, 299, 300, 301, 302, 1000))
+
+    def one(x):
+        return x * 2 if x.shape[0] == 64 else x + 1 if x.shape[0] > 5000 else x
+
+    g = exported(tmp_path, one, (normal(7),), dynamic={0: {0: "n"}})
+    agree_at(g, one, (1, 7, 63, 64, 65, 300, 5000, 5001))
 
 
 def test_a_range_ends_where_the_function_fails(tmp_path):
@@ -560,6 +580,37 @@ def test_batch_norm_in_training_writes_its_buffers(tmp_path):
         assert bits(program(x)) == bits(model(x))
     state = program.state_dict()
     assert bits(state) == bits({name: model.state_dict()[name] for name in state})
+
+
+def test_a_tensor_that_is_two_arguments(tmp_path):
+    def f(q, k, more):
+        return q @ k.T + more[0]
+
+    x, y, z = normal(3, 3), normal(3, 3, seed=1), normal(3, 3, seed=2)
+    g = exported(tmp_path, f, (x, x, [x]))
+    assert bits(g(x, y, [z])) == bits(f(x, y, [z]))
+    assert bits(g(x, x, [x])) == bits(f(x, x, [x]))
+
+    def written(a, b):
+        a += 1
+        return a + b
+
+    g = exported(tmp_path, written, (x, x))
+    a, b = x.copy(), x.copy()
+    assert bits(g(a, y)) == bits(written(b, y)) and bits(a) == bits(b)
+    with pytest.raises(ValueError, match="writes to 'a', which is the same tensor as 'b'"):
+        g(a, a)
+    assert bits(a) == bits(b)
+
+
+def test_arrays_and_fixed_numbers(tmp_path):
+    def f(x, scale, how):
+        return x * scale if how == "times" else x
+
+    g = exported(tmp_path, f, (normal(3), float("nan"), "times"))
+    assert np.isnan(np.asarray(g(np.ones(3, np.float32), float("nan"), "times"))).all()
+    with pytest.raises(ValueError, match="scale was nan when it was exported"):
+        g(np.ones(3, np.float32), 1.0, "times")
 
 
 def test_arguments_that_are_written(tmp_path):

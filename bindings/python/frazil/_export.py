@@ -116,7 +116,7 @@ class _Exporter:
     ) -> None:
         self.fn, self.name, self.pure = fn, name, pure
         self.names = _program.Names()
-        args, self.keywords = call
+        args, self.keywords = _apart(call[0]), call[1]
         self.arguments = _argument_names(fn, args, self.keywords)
         self.inputs: list[tuple[str, Tensor]] = []  # of the first example
         self.structure = [
@@ -216,6 +216,7 @@ class _Exporter:
     def run(self, examples: Sequence[_CallOf], path: Any) -> None:
         given = [self.args]
         for i, (args, keywords) in enumerate(examples, 1):
+            args = _apart(args)
             self._check_example(i, args, keywords)
             given.append(args)
         ranges = Ranges(
@@ -508,8 +509,25 @@ def _inputs_of(args: Sequence[Any]) -> list[Tensor]:
         if isinstance(x, Tensor):
             found.append(x)
         elif not _export_names.holds_state(x) and isinstance(x, (list, tuple, dict)):
-            found += _inputs_of(list(x.values()) if type(x) is dict else x)
+            found += _inputs_of(list(x.values()) if isinstance(x, dict) else x)
     return found
+
+
+def _apart(args: list[Any]) -> list[Any]:
+    """The arguments, with copies where a tensor comes again: they are inputs of their own."""
+    seen: set[int] = set()
+
+    def walk(x: Any) -> Any:
+        if isinstance(x, Tensor):
+            if id(x) not in seen:
+                seen.add(id(x))
+                return x
+            return _fz.copy(x.detach()).requires_grad_(x.requires_grad)
+        if type(x) in (list, tuple):
+            return type(x)(walk(item) for item in x)
+        return {key: walk(item) for key, item in x.items()} if type(x) is dict else x
+
+    return [walk(x) for x in args]
 
 
 def _replaced(x: Any, new: dict[int, Tensor]) -> Any:

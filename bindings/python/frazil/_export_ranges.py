@@ -7,10 +7,11 @@ reads beforehand in which one a size lies. For frazil/_export.py.
 
 from __future__ import annotations
 
+import dis
 import math
 import types
 from copy import copy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from frazil import _export_program as _program
 from frazil._export_sizes import sizes_to_try
@@ -25,8 +26,10 @@ Sizes = dict[str, int]
 _REMAINDERS = 16  # of a quotient's divisor that are tried
 _LARGEST = 1 << 22  # elements of an input at the end of its range
 _PARTS = 16  # ranges in which a function may do different things
+_FORMS = 3  # of these ranges, with an expression of their own: min(n, 512) has two; a root has many
 _FAR = 67  # a size beyond those that are tried for expressions
 _FARTHEST = 1 << 10  # of sizes that the function's code names
+_FARTHEST_COMPARED = 1 << 14  # and of those that it compares with
 _FAR_PRODUCT, _FAR_ELEMENTS = 1 << 13, 1 << 18  # of all sizes; of an input
 
 
@@ -49,13 +52,13 @@ class Ranges:
         at: Callable[[int], Sizes],
         capture: Callable[[int, Sizes], _program.Path],
         elements: Callable[[int, Sizes], int],
-        named: Sequence[int],
+        named: Integers,
     ) -> None:
         self.symbols = {dim.name: dim for dim in dims}  # their ranges shrink where it fails
         self.at, self.make, self.elements, self.named = at, capture, elements, named
         self.examples = examples
         self.made: dict[Any, _program.Path] = {}
-        self.parts = 1
+        self.parts, self.forms = 1, 0
 
     def whole(self) -> _program.Path:
         return self._over([copy(dim) for dim in self.symbols.values()])
@@ -70,17 +73,19 @@ class Ranges:
         try:
             return _program.merged([self._path(e, dims) for e in range(self.examples)])
         except _Split as split:
-            if self.parts == _PARTS:
+            self.forms += isinstance(split.refusal, _program.NoForm)
+            if self.parts == _PARTS or self.forms > _FORMS:
                 raise split.refusal from None
             self.parts += 1
             name, bound = split.name, split.bound
         parts = []
-        for low, high in ((None, bound - 1), (bound, None)):
+        for below in (True, False):
             part = [copy(dim) for dim in dims]
-            for dim in part:
-                if dim.name == name:
-                    dim.min, dim.open = (dim.min, dim.open) if low is None else (low, False)
-                    dim.max, dim.open_end = (dim.max, dim.open_end) if low else (high, False)
+            (cut,) = (dim for dim in part if dim.name == name)
+            if below:
+                cut.max, cut.open_end = bound - 1, False
+            else:
+                cut.min, cut.open = bound, False
             parts.append(self._over(part))
         return _program.by_bound(name, bound, *parts)
 
@@ -105,12 +110,21 @@ class Ranges:
             self._try_far(example, dim, first, add)
         path = self._unified(example, paths, runs, dims)
         period = _program.period_of(path)
-        if period > 1:  # quotients: sizes in a row, so that every remainder is seen
+        if period > 1:  # quotients: sizes in a row, so that every remainder is seen, and far ones
             for dim in dims:
-                for k in range(1, min(period, _REMAINDERS) + 1):
-                    sizes = {**first, dim.name: first[dim.name] + k * dim.multiple_of}
-                    if sizes[dim.name] <= dim.max and sizes not in runs:
+                n = first[dim.name]
+                some = [n + k * dim.multiple_of for k in range(1, min(period, _REMAINDERS) + 1)]
+                for m in (*some, *(k * n + dim.multiple_of for k in (2, 3, 5, 7))):
+                    sizes = {**first, dim.name: m}
+                    small = self.elements(example, sizes) <= _FAR_ELEMENTS
+                    small &= math.prod(sizes.values()) <= _FAR_PRODUCT or m in some
+                    if m > dim.max or sizes in runs or not small:
+                        continue
+                    try:
                         add(sizes)
+                    except Fails:
+                        if m in some or not dim.open_end:
+                            raise
             path = self._unified(example, paths, runs, dims)
         for dim in dims:
             if dim.open and dim.min == 1:
@@ -120,7 +134,11 @@ class Ranges:
     def _try_far(self, example: int, dim: Dim, first: Sizes, add: Callable[[Sizes], None]) -> None:
         """A larger size; without a maximum the range ends where the function begins to fail."""
         step = dim.multiple_of
-        wanted = [n + 1 for n in self.named if n > _FAR] + [_FAR]
+        for n in self.named.compared:  # as far as the range goes by now
+            if first[dim.name] != n and dim.min <= n <= dim.max and n % step == 0:
+                self._try_named(example, {**first, dim.name: n}, add)
+        far = max(_FAR, 4 * first[dim.name])
+        wanted = [n + 1 for n in (*self.named.others, *self.named.compared) if n > far] + [far]
         for n in sorted(wanted, reverse=True):
             n = min(-(-n // step) * step, dim.max // step * step)
             sizes = {**first, dim.name: n}
@@ -151,6 +169,19 @@ class Ranges:
             self.symbols[dim.name].max = dim.max
             return self._try_far(example, dim, first, add)
         return None
+
+    def _try_named(self, example: int, sizes: Sizes, add: Callable[[Sizes], None]) -> None:
+        """A size that the code compares with, which may be one of its own."""
+        large = math.prod(sizes.values()) > _FAR_PRODUCT
+        if large or self.elements(example, sizes) > _FAR_ELEMENTS:
+            return
+        try:
+            add(sizes)
+        except (Fails, _program.OtherReads):
+            return  # what lies beyond is tried by itself
+        except _Split as split:
+            if not getattr(split.refusal, "after_read", False):
+                raise
 
     def _try_one(
         self, example: int, dim: Dim, first: Sizes, paths: list[Any], runs: list[Sizes]
@@ -270,12 +301,20 @@ def _upper(last: int, near: int, far: int, step: int) -> int:
     return last + step if far > near else last
 
 
-def integers_of(fn: Any, modules: Sequence[Any]) -> list[int]:
-    """Integers in the code of a function, of those that it calls by name and of modules: sizes that
-    it may compare with. frazil's own code is left out.
+class Integers(NamedTuple):
+    """Integers in code: those that something is compared with, and others."""
+
+    compared: Sequence[int]
+    others: Sequence[int]
+
+
+def integers_of(fn: Any, modules: Sequence[Any]) -> Integers:
+    """Of a function, of those that it calls by name and of modules: sizes that it may compare with.
+    frazil's own code is left out.
     """
     own = [m for m in modules if type(m).__module__.partition(".")[0] != "frazil"]
     found = {n for m in own for n in vars(m).values() if type(n) is int}
+    compared: set[int] = set()
     seen: set[int] = set()
     todo = [fn, *(f for m in own for c in type(m).__mro__ for f in vars(c).values())]
     while todo:
@@ -291,8 +330,23 @@ def integers_of(fn: Any, modules: Sequence[Any]) -> list[int]:
             found |= {c for c in code.co_consts if type(c) is int}
             named = [f.__globals__.get(name) for name in code.co_names]
             found |= {n for n in named if type(n) is int}
+            compared |= set(_compared(code, f.__globals__))
             todo += named
-    return sorted(n for n in found if 1 < n < _FARTHEST)
+    compared = {n for n in compared if 1 < n < _FARTHEST_COMPARED}
+    others = {n for n in found - compared if 1 < n < _FARTHEST}
+    return Integers(sorted(compared), sorted(others))
+
+
+def _compared(code: types.CodeType, names: dict[str, Any]) -> Iterator[int]:
+    """Constants and global numbers that are loaded just before something is compared."""
+    before: list[dis.Instruction] = []
+    for at in dis.get_instructions(code):
+        if at.opname == "COMPARE_OP":
+            for one in before:
+                value = names.get(one.argval) if one.opname == "LOAD_GLOBAL" else one.argval
+                if one.opname.startswith("LOAD_") and type(value) is int:
+                    yield value
+        before = [*before[-3:], at]
 
 
 def _codes(code: types.CodeType) -> Iterator[types.CodeType]:

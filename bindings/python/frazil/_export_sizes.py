@@ -224,20 +224,22 @@ def _solved(rows, values):
 
 
 def _quotient(values, runs, name):
-    """(a * size + b) / c, rounded down, perhaps times a factor, plus a constant."""
+    """(a * size + b) / c, rounded down, plus a constant; with a = 1 also c times it, and that less
+    the size: what fills up to a multiple."""
     sizes = [run[name] for run in runs]
     pairs = dict(zip(sizes, values, strict=True))
     if any(pairs[s] != v for s, v in zip(sizes, values, strict=True)) or len(pairs) < 4:
         return None
     for c in _DIVISORS:
-        for a in (1, -1, 2, 3):
+        for a, times, less in ((1, 1, 0), (-1, 1, 0), (2, 1, 0), (3, 1, 0), (1, c, 0), (1, c, 1)):
             # b in [0, c), and what is added behind the division.
             for b in range(c):
                 s, v = next(iter(pairs.items()))
-                plus = v - (a * s + b) // c
-                if all((a * s + b) // c + plus == v for s, v in pairs.items()):
+                plus = v - (a * s + b) // c * times + less * s
+                if all((a * s + b) // c * times - less * s + plus == v for s, v in pairs.items()):
                     inner = _text([(a, (name,)), *([(b, ())] if b else [])])
-                    outer = f"({inner}) / {c}"
+                    outer = f"({inner}) / {c}" + (f" * {c}" if times > 1 else "")
+                    outer += f" + {name} * -1" if less else ""
                     return f"{outer} + {plus}" if plus else outer
     return None
 

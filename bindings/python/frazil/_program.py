@@ -86,7 +86,7 @@ class Program:
         names = [name for name, _ in self._positions]
         missing = object()
         given = [*args, *(kwargs.pop(name, missing) for name in names[len(args) :])]
-        if kwargs or len(args) > len(names) or missing in given:
+        if kwargs or len(args) > len(names) or any(value is missing for value in given):
             raise TypeError(
                 f"[{self._name}] takes {', '.join(names) or 'no arguments'}, got {len(args)} by "
                 f"position{''.join(f', {k}' for k in kwargs)}."
@@ -99,7 +99,8 @@ class Program:
         if kind == "input":
             inputs[what] = x if isinstance(x, Tensor) else _fz.asarray(x)
         elif kind == "fixed":
-            if type(x) is not type(what) or x != what:
+            same = type(x) is type(what) and (x == what or (x != x and what != what))
+            if not same:
                 raise ValueError(
                     f"[{self._name}] {path} was {what!r} when it was exported, and is part of the "
                     f"program, got {x!r}."

@@ -11,7 +11,7 @@ import numpy as np
 from frazil._export_program import Refused
 
 if TYPE_CHECKING:
-    from frazil.onnx._writing import Graph, Value
+    from frazil.onnx._writing import Value
 
 PARTS = {"complex64": "float32", "complex128": "float64"}
 _NONE, _WHOLE, _ROOT = range(3)  # core/op.h: FourierNorm
@@ -25,9 +25,11 @@ def laid_out(array: Any) -> Any:
 
 
 class Spectra:
-    """The part of Graph that writes them; x are operands, attrs attributes of ops."""
+    """The part of Graph, whose methods these call, that writes them; x are operands, attrs
+    attributes of ops.
+    """
 
-    def on_complex(self: Graph, call: Any, x: list[Value]) -> list[Value]:
+    def on_complex(self: Any, call: Any, x: list[Value]) -> list[Value]:
         """A call that takes or gives complex numbers."""
         attrs, name = list(call.attrs), call.name
         if name in ("real", "imag", "complex") or name.startswith("fft_"):
@@ -51,10 +53,10 @@ class Spectra:
             raise Refused(f"{name} of complex numbers ({call.origin}) is not written: {_WAYS}")
         return [getattr(self, f"_{name}", self._copied)(x, attrs)]
 
-    def _copied(self: Graph, x: list[Value], attrs: Any) -> Value:
+    def _copied(self: Any, x: list[Value], attrs: Any) -> Value:
         return self.node("Identity", [x[0]], x[0].dtype)
 
-    def _part(self: Graph, x: Value, which: int) -> Value:
+    def _part(self: Any, x: Value, which: int) -> Value:
         if x.dtype not in PARTS:  # a real one
             shape = self.node("Shape", [x], "int64")
             zero = self.constant(0, x.dtype)
@@ -62,13 +64,13 @@ class Spectra:
         at = self.constant(which, "int64")
         return self.node("Gather", [x, at], PARTS[x.dtype], axis=-1)
 
-    def _real(self: Graph, x: list[Value], attrs: Any) -> Value:
+    def _real(self: Any, x: list[Value], attrs: Any) -> Value:
         return self._part(x[0], 0)
 
-    def _imag(self: Graph, x: list[Value], attrs: Any) -> Value:
+    def _imag(self: Any, x: list[Value], attrs: Any) -> Value:
         return self._part(x[0], 1)
 
-    def _complex(self: Graph, x: list[Value], attrs: Any) -> Value:
+    def _complex(self: Any, x: list[Value], attrs: Any) -> Value:
         whole = next(n for n, part in PARTS.items() if part == x[0].dtype)
         shape = self.node("Shape", [self.node("Add", list(x), x[0].dtype)], "int64")
         last = self.constant([-1], "int64")
@@ -78,7 +80,7 @@ class Spectra:
 
     # Fourier transforms
 
-    def _dft(self: Graph, x: Value, axis: int, forward: bool, one_sided: bool) -> Value:
+    def _dft(self: Any, x: Value, axis: int, forward: bool, one_sided: bool) -> Value:
         """Of (..., n, 1 or 2) along an axis, inverses by 1/n."""
         options = {"inverse": int(not forward), "onesided": int(one_sided)}
         dtype = x.dtype if x.dtype in PARTS else {v: k for k, v in PARTS.items()}[x.dtype]
@@ -87,7 +89,7 @@ class Spectra:
             return self.node("DFT", [x, None, at], dtype, **options)
         return self.node("DFT", [x], dtype, axis=axis, **options)
 
-    def _scaled(self: Graph, y: Value, n: Value, forward: bool, norm: int) -> Value:
+    def _scaled(self: Any, y: Value, n: Value, forward: bool, norm: int) -> Value:
         """By what the norm asks for besides what DFT does. n is int64[1]."""
         part = PARTS.get(y.dtype, y.dtype)
         by = self.cast(n, part)
@@ -97,18 +99,18 @@ class Spectra:
             return self.node("Div", [y, by], y.dtype)
         return self.node("Mul", [y, by], y.dtype) if not forward and norm != _WHOLE else y
 
-    def _extent(self: Graph, x: Value, axis: int) -> Value:
+    def _extent(self: Any, x: Value, axis: int) -> Value:
         shape = self.node("Shape", [x], "int64")
         return self.node("Gather", [shape, self.constant([axis], "int64")], "int64", axis=0)
 
-    def _fft_c2c(self: Graph, x: list[Value], attrs: Any) -> Value:
+    def _fft_c2c(self: Any, x: list[Value], attrs: Any) -> Value:
         y, forward = x[0], bool(int(attrs[1]))
         for axis in self._axes(attrs[0]):
             n = self._extent(y, axis)
             y = self._scaled(self._dft(y, axis, forward, False), n, forward, int(attrs[2]))
         return y
 
-    def _fft_r2c(self: Graph, x: list[Value], attrs: Any) -> Value:
+    def _fft_r2c(self: Any, x: list[Value], attrs: Any) -> Value:
         (axis,), forward = self._axes(attrs[0]), bool(int(attrs[1]))
         n = self._extent(x[0], axis)
         y = self._dft(self.node("Unsqueeze", [x[0], self.constant([-1], "int64")], x[0].dtype),
@@ -121,7 +123,7 @@ class Spectra:
         norm = int(attrs[2])
         return self._scaled(y, n, True, norm)
 
-    def _fft_c2r(self: Graph, x: list[Value], attrs: Any) -> Value:
+    def _fft_c2r(self: Any, x: list[Value], attrs: Any) -> Value:
         """Of half a spectrum: the other half is its conjugate, backwards."""
         (axis,), forward = self._axes(attrs[0]), bool(int(attrs[1]))
         half, n = x[0], self.size(attrs[3])
@@ -138,13 +140,13 @@ class Spectra:
         y = self._dft(whole, axis, forward, False)
         return self._part(self._scaled(y, n, forward, int(attrs[2])), 0)
 
-    def _conjugate(self: Graph, x: Value) -> Value:
+    def _conjugate(self: Any, x: Value) -> Value:
         sign = self.constant([1, -1], PARTS[x.dtype])
         return self.node("Mul", [x, sign], x.dtype)
 
     # Random numbers
 
-    def _random_bits(self: Graph, x: list[Value], attrs: Any) -> Value:
+    def _random_bits(self: Any, x: list[Value], attrs: Any) -> Value:
         """All 32 bits at random, from two uniform numbers: the session keeps the state."""
         whole = [self.number_of_extent(e) for e in attrs]
         halves = []
@@ -159,13 +161,13 @@ class Spectra:
         high = self.node("Mul", [halves[0], self.constant(65536, "uint32")], "uint32")
         return self.node("Add", [high, halves[1]], "uint32")
 
-    def _bitwise_right_shift(self: Graph, x: list[Value], attrs: Any) -> Value:
+    def _bitwise_right_shift(self: Any, x: list[Value], attrs: Any) -> Value:
         return self._shifted(x, "RIGHT")
 
-    def _bitwise_left_shift(self: Graph, x: list[Value], attrs: Any) -> Value:
+    def _bitwise_left_shift(self: Any, x: list[Value], attrs: Any) -> Value:
         return self._shifted(x, "LEFT")
 
-    def _shifted(self: Graph, x: list[Value], direction: str) -> Value:
+    def _shifted(self: Any, x: list[Value], direction: str) -> Value:
         if not x[0].dtype.startswith("uint"):
             raise Refused(f"shifts of {x[0].dtype} are not written: ONNX shifts unsigned integers")
         return self.node("BitShift", list(x), x[0].dtype, direction=direction)

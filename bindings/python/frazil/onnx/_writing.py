@@ -224,7 +224,7 @@ class Graph(Spectra):
         """A graph inside of another. `scalars` are those of its inputs that have no axes."""
 
         def info(v: Value) -> Any:
-            shape = [] if v in scalars else None
+            shape: list[int] | None = [] if v in scalars else None
             return self.helper.make_tensor_value_info(v.name, dtype_number(v.dtype), shape)
 
         inner = pruned(self.nodes, {v.name for v in outputs})
