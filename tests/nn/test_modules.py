@@ -108,6 +108,21 @@ def test_forward_hooks_with_kwargs():
         net.register_forward_hook(3)
 
 
+def test_a_module_that_is_a_hook_is_no_part_of_a_module():
+    class Noted(nn.Module):
+        def __init__(self):
+            self.weight, self.seen = nn.Parameter(fz.ones(1)), 0
+
+        def forward(self, module, args, result):
+            self.seen += 1
+
+    net, noted = nn.Linear(3, 1), Noted()
+    net.register_forward_hook(noted)
+    net(X)
+    assert noted.seen == 1 and list(net.state_dict()) == ["weight", "bias"]
+    assert list(net.modules()) == [net]
+
+
 class Counting(nn.Module):
     def __init__(self):
         self.weight, self.calls = nn.Parameter(fz.ones(1)), 0
