@@ -55,6 +55,11 @@ def test_backward_hooks_change_gradients():
     net[0].register_full_backward_hook(lambda *_: (X, X))
     with pytest.raises(ValueError, match="returned 2 gradients, and there are 1 inputs"):
         gradients(net, X)
+    for wrong, said in ((fz.ones(3), r"returned \(3,\) as the gradient"), ("x", "returned str as")):
+        other = nn.Linear(3, 1)
+        other.register_full_backward_hook(lambda *_, wrong=wrong: (wrong,))
+        with pytest.raises(ValueError, match=said + r".* inputs\[0\], whose shape is \(2, 3\)"):
+            gradients(other, X)
 
 
 def test_backward_hooks_without_gradients_of_inputs_and_without_any():
@@ -101,6 +106,21 @@ def test_forward_hooks_with_kwargs():
         net(fz.ones(2))
     with pytest.raises(TypeError, match="a hook must be callable, got int"):
         net.register_forward_hook(3)
+
+
+def test_a_module_that_is_a_hook_is_no_part_of_a_module():
+    class Noted(nn.Module):
+        def __init__(self):
+            self.weight, self.seen = nn.Parameter(fz.ones(1)), 0
+
+        def forward(self, module, args, result):
+            self.seen += 1
+
+    net, noted = nn.Linear(3, 1), Noted()
+    net.register_forward_hook(noted)
+    net(X)
+    assert noted.seen == 1 and list(net.state_dict()) == ["weight", "bias"]
+    assert list(net.modules()) == [net]
 
 
 class Counting(nn.Module):
@@ -157,6 +177,13 @@ def test_hooks_of_states():
         other.load_state_dict(state)
 
 
+@pytest.mark.parametrize("value", [None, "a", [1.0]])
+def test_what_is_no_array_is_not_loaded(value):
+    net, state = model(), model().state_dict()
+    with pytest.raises(TypeError, match=r"0.weight must be a tensor or an array, got"):
+        net.load_state_dict({**state, "0.weight": value})
+
+
 def test_hooks_after_loading_forgive_names():
     net, state = model(), model().state_dict()
     state["more"] = fz.ones(1)
@@ -184,6 +211,11 @@ def test_lazy_layers_become_plain():
     assert copied.eval()(x).tolist() == net(x).tolist() and type(copied[3]) is nn.Linear
 
 
+def test_lazy_layers_in_a_summary():
+    rows = nn.summary(nn.Sequential(nn.LazyLinear(3), nn.ReLU(), nn.LazyLinear(1)), fz.ones((5, 2)))
+    assert (rows.parameters, rows.flops) == (13, 90)
+
+
 def test_lazy_layers_of_other_layouts():
     layer = nn.LazyConv2d(4, 3, channels_last=True)
     assert layer(fz.ones((1, 5, 5, 2))).shape == (1, 3, 3, 4) and layer.in_channels == 2
@@ -192,6 +224,8 @@ def test_lazy_layers_of_other_layouts():
     assert grouped.in_channels == 6
     with pytest.raises(ValueError, match=r"LazyConv2d\] an input of shape \(4,\) has no channels"):
         nn.LazyConv2d(4, 3)(fz.ones(4))
+    with pytest.raises(ValueError, match=r"LazyLinear\] an input of shape \(\) has no features"):
+        nn.LazyLinear(2)(fz.asarray(1.0))
     with pytest.raises(TypeError, match=r"\[nn.LazyLinear\] missing a required argument"):
         nn.LazyLinear()
 

@@ -131,9 +131,14 @@ def walk(path, item, seen, inside=False):
 
 
 def items(module):
-    """The module's attributes with their names, which a container's items have without it."""
+    """The module's attributes with their names, which a container's items have without it. Hooks,
+    which may be modules, are no part of it."""
     unnamed = getattr(module, "_unnamed", "")
-    return [("" if name == unnamed else name, value) for name, value in vars(module).items()]
+    return [
+        ("" if name == unnamed else name, value)
+        for name, value in vars(module).items()
+        if name != "_hooks"
+    ]
 
 
 def _is_parameter(tensor, inside):

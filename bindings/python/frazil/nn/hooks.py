@@ -158,7 +158,18 @@ def _changed(module, changed, before, what):
             f"[nn.Module] a backward hook of {type(module).__name__} returned {len(changed)} "
             f"gradients, and there are {len(before)} {what}."
         )
+    for i, (new, old) in enumerate(zip(changed, before, strict=True)):
+        if old is not None and new is not None and _is_other(new, old):
+            shape = tuple(new.shape) if isinstance(new, Tensor) else type(new).__name__
+            raise ValueError(
+                f"[nn.Module] a backward hook of {type(module).__name__} returned {shape} as the "
+                f"gradient of {what}[{i}], whose shape is {old.shape}."
+            )
     return changed
+
+
+def _is_other(new, old):
+    return not isinstance(new, Tensor) or new.shape != old.shape
 
 
 def _watched(tensors, pull):

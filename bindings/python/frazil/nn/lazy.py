@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
+from frazil import _frazil as _fz
 from frazil._grad import no_grad as _no_grad
 from frazil.nn.convolution_layers import (
     Conv1d,
@@ -57,7 +58,7 @@ class _Lazy(Module):
 
     def forward(self, input: Tensor, *args: Any) -> Any:
         self.initialize_parameters(input)
-        return self.forward(input, *args)  # of the plain class
+        return type(self).forward(self, input, *args)  # of the plain class by now
 
     def initialize_parameters(self, input: Tensor) -> None:
         """Makes this the plain layer for inputs such as this one."""
@@ -82,9 +83,9 @@ class _Lazy(Module):
     def _become_like(self, state: Mapping[str, Any], prefix: str) -> None:
         """Makes this the plain layer that a state dict is of, if it has any tensor of it."""
         for name, axis in self._known_from:
-            tensor = state.get(prefix + name)
-            if tensor is not None:
-                self._become(tensor.shape[axis] * self._times())
+            shape = getattr(state.get(prefix + name), "shape", ())
+            if len(shape) > axis:
+                self._become(shape[axis] * self._times())
                 return
 
     _known_from: tuple[tuple[str, int], ...] = (("weight", 1),)
@@ -96,6 +97,10 @@ class _Lazy(Module):
         words = [repr(x) for x in self._args]
         words += [f"{name}={value!r}" for name, value in self._kwargs.items()]
         return ", ".join(["?", *words])
+
+
+def _shape(input: Any) -> tuple[int, ...]:
+    return tuple(input.shape if hasattr(input, "shape") else _fz.asarray(input).shape)
 
 
 class LazyLinear(_Lazy):
@@ -110,21 +115,25 @@ class LazyLinear(_Lazy):
     _plain = Linear
 
     def _extent(self, input: Tensor) -> int:
-        return input.shape[-1]
+        shape = _shape(input)
+        if not shape:
+            raise ValueError("[nn.LazyLinear] an input of shape () has no features.")
+        return shape[-1]
 
 
 class _LazyLayer(_Lazy):
     """Of images: the channels are axis 1, or the last."""
 
     def _extent(self, input: Tensor) -> int:
-        if self._kwargs.get("channels_last", False):
-            return input.shape[-1]
-        batched = input.ndim in self._batched()
-        if input.ndim < 2 or (not batched and input.ndim + 1 not in self._batched()):
+        shape = _shape(input)
+        batched = len(shape) in self._batched()
+        if len(shape) < 2 or (not batched and len(shape) + 1 not in self._batched()):
             raise ValueError(
-                f"[nn.{type(self).__name__}] an input of shape {input.shape} has no channels."
+                f"[nn.{type(self).__name__}] an input of shape {shape} has no channels."
             )
-        return input.shape[1 if batched else 0]
+        if self._kwargs.get("channels_last", False):
+            return shape[-1]
+        return shape[1 if batched else 0]
 
     def _batched(self) -> tuple[int, ...]:
         """How many axes inputs with an axis of examples have."""

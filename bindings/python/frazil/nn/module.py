@@ -407,6 +407,12 @@ class Module(Tracked):
         missing = sorted({*said[0], *(wanted - state.keys())})
         extra = sorted({*said[1], *(state.keys() - wanted)})
         own = {name: tensor for name, tensor in own.items() if name in state}
+        for name in own:
+            if not hasattr(state[name], "shape"):
+                raise TypeError(
+                    f"[load_state_dict] {name} must be a tensor or an array, got "
+                    f"{type(state[name]).__name__}."
+                )
         errors = [
             f"{name} has shape {tensor.shape}, the state has {tuple(state[name].shape)}"
             for name, tensor in own.items()

@@ -101,12 +101,13 @@ def summary(module: Module, *example: Any, **kwargs: Any) -> Summary:
     work: dict[int, int] = {}
 
     def watched(called):
-        forward, count = called.forward, getattr(called, "_multiply_adds", None)
+        forward = called.forward
 
         def call(*args, **kwargs):
             result = forward(*args, **kwargs)
             tensors = [x for x in _leaves(result) if isinstance(x, Tensor)]
             shapes[id(called)] = tuple(x.shape for x in tensors)
+            count = getattr(called, "_multiply_adds", None)  # a lazy layer has one by now
             if count is not None:
                 done = 2 * count(args or tuple(kwargs.values()), result)
                 work[id(called)] = work.get(id(called), 0) + done
