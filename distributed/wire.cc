@@ -12,7 +12,7 @@ namespace frazil::distributed {
 namespace {
 
 // How often MPI is asked before the core is let go, and before this thread sleeps.
-constexpr int kAtOnce = 200, kYielding = 20'000, kPatientYielding = 400;
+constexpr int kAtOnce = 1000, kPatientAtOnce = 100, kYielding = 20'000, kPatientYielding = 400;
 constexpr useconds_t kSleep = 50;
 // What a rank that has ended well sent before may still be under way.
 constexpr auto kUnderWay = std::chrono::seconds(1);
@@ -53,13 +53,14 @@ Status Exchange::Broken() const {
 
 Status Exchange::WaitFor(Message* message) {
   Liveness* const liveness = TheLiveness();
+  const int at_once = patient_ ? kPatientAtOnce : kAtOnce;
   const int yielding = patient_ ? kPatientYielding : kYielding;
   std::chrono::steady_clock::time_point left{};
   for (int asked = 0;; ++asked) {
     FZ_ASSIGN_OR_RETURN(message->done, TheMpi()->Test(&message->request));
     if (message->done) return absl::OkStatus();
     if (liveness->failed()) return Broken();
-    if (asked < kAtOnce) continue;
+    if (asked < at_once) continue;
     if (Abandoned()) {
       liveness->Fail("was interrupted");
       return Interrupted();

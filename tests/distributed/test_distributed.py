@@ -99,3 +99,13 @@ def test_what_mpi_cannot_do_is_said(tmp_path):
             check=False, timeout=60,
         )  # fmt: skip
         assert says in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("seed", range(200 if os.environ.get("FRAZIL_NIGHTLY") else 3))
+def test_faults_by_chance_are_told_in_time(seed, tmp_path):
+    _, output, said = launch("faults", 3, tmp_path, seed, seconds=60)
+    told = [rank[0] for rank in said if rank]
+    assert len(told) >= 2, output
+    for rank in told:
+        assert f"rank {rank['victim']}" in rank["error"]
+        assert rank["seconds"] < 10
