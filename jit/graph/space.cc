@@ -722,10 +722,13 @@ bool TurnsAround(const Graph& graph, const Node& node) {
   const Node& made = graph.nodes[BaseOf(graph, node.operands[0])];
   const Layout& from = *graph.nodes[node.operands[0]].layout;
   if (made.input || made.role != Role::kOp || from.size < kMinTurned) return false;
-  const auto together = [&](int i) { return from.strides_[i] == 1 && from.extents[i] >= kTurned; };
-  bool turned = false;
-  for (int i = 0; i + 1 < from.rank; ++i) turned |= together(i);
-  return turned && from.strides_[from.rank - 1] >= kTurned;
+  int64_t together = 1, apart = 0;  // elements that lie so in the operand; the last axis' stride
+  for (int i = from.rank - 1; i >= 0; --i) {
+    if (from.extents[i] == 1) continue;
+    if (apart == 0) apart = from.strides_[i];
+    if (from.strides_[i] == together) together *= from.extents[i];
+  }
+  return together >= kTurned && apart >= kTurned;
 }
 
 bool StandsAlone(const Node& node) {

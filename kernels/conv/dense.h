@@ -36,8 +36,8 @@ class InsideOut {
     const int64_t low0 = std::min<int64_t>(0, (extents[0] - 1) * strides[0]);
     const int64_t low1 = std::min<int64_t>(0, (extents[1] - 1) * strides[1]);
     low_ = low0 + low1;
-    matrix_.assign(size_t(run_), -1);
     suits_ = run_ > 1 && rows_ * cols_ > 0 && std::min(strides[2], strides[3]) == run_;
+    if (suits_) matrix_.assign(size_t(run_), -1);
     for (int64_t i = 0; i < run_ && suits_; ++i) {
       const int64_t at = i / extents[1] * strides[0] + i % extents[1] * strides[1] - low_;
       suits_ = at >= 0 && at < run_;

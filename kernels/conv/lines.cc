@@ -78,7 +78,9 @@ class Lines {
     const int64_t cache = SecondLevelCacheBytes(), kernel = s_.window() * s_.outputs;
     if (kernel * int64_t(sizeof(S)) <= cache / 4) return 1;
     const int64_t line = PaddedLines<S>::Columns(s_) * s_.channels * int64_t(sizeof(S));
-    return std::clamp<int64_t>(cache / 3 / (line * s_.stride_h), 1, kMostLinesAtOnce);
+    int64_t lines = std::clamp<int64_t>(cache / 3 / (line * s_.stride_h), 1, kMostLinesAtOnce);
+    while (lines > 1 && PaddedLines<S>::Held(s_, lines) * line > cache) lines /= 2;
+    return lines;
   }
 
   // Lines [begin, end) of outputs.

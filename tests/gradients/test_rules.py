@@ -388,3 +388,24 @@ def test_pure_call_with_released_history():
         with pytest.raises(RuntimeError, match="retain_graph=False"):
             loss.backward()
     assert f.stats()["skipped"] > 0
+
+
+# -- Slices with steps: all axes are spread at once, or as many as the rank leaves room for
+
+
+@pytest.mark.parametrize(
+    "rank, extent, part",
+    [
+        (1, 17, slice(1, None, 2)), (1, 17, slice(None, None, -3)), (3, 7, slice(5, 0, -2)),
+        (10, 3, slice(None, None, 2)), (15, 2, slice(None, None, -1)),
+    ],
+)  # fmt: skip
+def test_slices_with_steps(rank, extent, part):
+    index = (part,) * rank
+    x = fz.zeros((extent,) * rank, dtype="float32").requires_grad_()
+    y = x[index]
+    g = np.arange(1, y.size + 1, dtype="float32").reshape(y.shape)
+    y.backward(fz.asarray(g))
+    want = np.zeros(x.shape, "float32")
+    want[index] = g
+    assert np.array_equal(np.asarray(x.grad), want)

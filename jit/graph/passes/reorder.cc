@@ -17,6 +17,8 @@
 namespace frazil::jit {
 namespace {
 
+constexpr int64_t kMinTurned = 4096;  // elements of what is copied into the order of its readers
+
 // A value as a view of `base`: each of its axes is some of base's, as a row-major index.
 struct Form {
   int32_t base = -1;
@@ -284,13 +286,17 @@ class Reorderer {
   bool ReducesAlike(const Node& n, const Form& form) const {
     if (!IsFloat(n.dtype) || (n.op != OpId::k_sum && n.op != OpId::k_prod)) return true;
     int last = -1;
+    int64_t count = 1;
     for (size_t i = 0; i < form.axes.size(); ++i) {
       for (const int axis : form.axes[i]) {
-        if (!(n.attrs[0] >> i & 1) || LayoutOf(form.base).extents[axis] == 1) continue;
+        const int64_t extent = LayoutOf(form.base).extents[axis];
+        if (!(n.attrs[0] >> i & 1) || extent == 1) continue;
         if (axis < last) return false;
         last = axis;
+        count *= extent;
       }
     }
+    if (count <= 8) return true;  // 64 lanes are halved as 8 are, once the empty ones are gone
     const auto holds = [&](const std::vector<int>& axes) {
       return std::find(axes.begin(), axes.end(), LayoutOf(form.base).rank - 1) != axes.end();
     };
@@ -332,6 +338,8 @@ class Reorderer {
 
   // Operand `id` of a value of these dims as an operand of one that is `form`.
   int32_t Mapped(int32_t id, const Form& form, Dims dims) {
+    while (old_.nodes[id].view && old_.nodes[id].op == OpId::k_broadcast_to)
+      id = old_.nodes[id].operands[0];
     const Dims own = OldDims(id), base = DimsOf(form.base);
     if (own.empty()) return Show(id);
     const Form& other = forms_[id];
@@ -357,7 +365,19 @@ class Reorderer {
     if (in_order) return Reshape(x, whole, origin);
     Attrs back(flat.size());
     for (size_t i = 0; i < flat.size(); ++i) back[size_t(flat[i])] = int64_t(i);
-    return Add(OpId::k_permute_dims, {Reshape(x, apart, origin)}, back, origin);
+    const int32_t mapped = Add(OpId::k_permute_dims, {Reshape(x, apart, origin)}, back, origin);
+    const Node& made = old_.nodes[BaseOf(old_, id)];
+    const Layout& layout = LayoutOf(mapped);
+    int last_axis = layout.rank - 1;
+    while (last_axis > 0 && layout.extents[last_axis] == 1) --last_axis;
+    if (made.input || !IsLibrary(made.op) || layout.size < kMinTurned ||
+        layout.strides_[last_axis] <= 1)
+      return mapped;
+    Attrs key = back;
+    key.insert(key.end(), whole.begin(), whole.end());
+    auto [copy, fresh] = moved_.try_emplace({id, std::move(key)}, -1);
+    if (fresh) copy->second = Add(OpId::k_copy, {mapped}, {}, origin);
+    return copy->second;
   }
 
   std::optional<Form> Computed(const Node& n) {
@@ -382,6 +402,7 @@ class Reorderer {
   std::vector<Form> forms_;
   std::vector<int32_t> shown_;  // of old nodes; -1: not yet
   std::map<int32_t, int32_t> turned_;
+  std::map<std::pair<int32_t, Attrs>, int32_t> moved_;  // by order and extents
 };
 
 }  // namespace
