@@ -39,7 +39,7 @@ constexpr bool kSanitized = true;  // nothing is kept
 #else
 constexpr bool kSanitized = false;
 #endif
-constexpr size_t kLarge = size_t{kSanitized ? 2048 : 256} << 10;
+constexpr size_t kLarge = size_t{kSanitized ? 2048 : 64} << 10;
 constexpr size_t kKeptAnyway = size_t{32} << 20;  // in large blocks, in use or not
 constexpr size_t kProbe = size_t{64} << 20;  // requests from here on ask how much memory is free
 

@@ -306,7 +306,8 @@ bool Suits(Isa isa, View<T> a, View<T> b, int64_t k, const Block<T>& c) {
   // Beside a B that is larger than the cache fewer rows are worth it, and less work.
   const bool far = c.cols * k * int64_t(sizeof(T)) > SecondLevelCacheBytes();
   if (c.rows < (kRows - 1) * CeilDiv(c.rows, kRows)) return false;  // tiles of other sizes
-  if (c.rows < tuned::kResidentFewestRows / (far ? 2 : 1) || k < tuned::kResidentFewestSteps) return false;
+  if (c.rows < tuned::kResidentFewestRows / (far ? 2 : 1) || k < tuned::kResidentFewestSteps)
+    return false;
   if (c.cols * int64_t(sizeof(T)) < tuned::kResidentFewestVectors * kVectorBytes) return false;
   if (!far && double(c.rows) * double(c.cols) * double(k) <= tuned::kResidentWork) return false;
 

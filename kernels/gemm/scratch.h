@@ -32,7 +32,7 @@ class Scratch {
     kTiles,
     kOther,
     kSlices,
-    kRows,   // of batches that are joined (jit/library)
+    kRows,    // of batches that are joined (jit/library)
     kTurned,  // tiles of a turned product (kernels/gemm/blocked.cc)
     kSlots
   };

@@ -258,6 +258,41 @@ TEST(Pads, PartsKeepTheirBits) {
   EXPECT_GT(joined, 80);
 }
 
+// The halves of an array, each a sum of what is padded, as the gradients of slices of slices are.
+TEST(Pads, PartsOfPartsAreOneArray) {
+  constexpr int64_t kParts = 5;
+  Graph before;
+  before.AddInput(DType::kF32, Device(), Dense({}), true);
+  before.nodes.back().zero = true;
+  for (int64_t i = 0; i < 2 * kParts; ++i)
+    before.AddInput(DType::kF32, Device(), Dense({1, 3}), false);
+  const auto padded = [&](int32_t x, int64_t at, int64_t rows, int64_t of) {
+    return *before.AddOp(OpId::k_pad, {x, 0}, {at, of - at - rows, 0, 0});
+  };
+  int32_t halves[2];
+  for (int64_t h = 0; h < 2; ++h) {
+    int32_t sum = -1;
+    for (int64_t i = kParts - 1; i >= 0; --i) {
+      const int32_t pad = padded(int32_t(1 + h * kParts + i), i, 1, kParts);
+      sum = sum < 0 ? pad : *before.AddOp(OpId::k_add, {sum, pad}, {});
+    }
+    halves[h] = padded(sum, h * kParts, kParts, 2 * kParts);
+  }
+  before.outputs = {*before.AddOp(OpId::k_add, {halves[1], halves[0]}, {})};
+  Graph after = before;
+  Pads(&after);
+  Dce(&after);
+  ASSERT_TRUE(Verify(after).ok()) << Verify(after) << Print(after);
+  const auto count = [&](OpId op) {
+    return std::count_if(after.nodes.begin(), after.nodes.end(),
+                         [&](const Node& n) { return !n.input && n.op == op; });
+  };
+  EXPECT_EQ(count(OpId::k_pad), 0) << Print(after);
+  EXPECT_EQ(count(OpId::k_concat), 1) << Print(after);
+  Rng rng(1);
+  ExpectSameBits(rng, before, after);
+}
+
 TEST(Split, SlicesOfSumsKeepTheirBitsAndLayouts) {
   int split = 0;
   for (uint64_t seed = 0; seed < 200; ++seed) {

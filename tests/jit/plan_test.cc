@@ -228,6 +228,30 @@ TEST(Plan, MatmulOfAnyLayout) {
   EXPECT_EQ(Differences(*got[0], *want), "");
 }
 
+// A large matrix that many products with some rows read is copied once, so that it lies by columns.
+TEST(Plan, RowsByALargeMatrix) {
+  const auto run = [](std::string_view rows, std::string_view passes) {
+    std::string text = "graph (f32[520,512]", results;
+    for (int i = 0; i < 16; ++i) text += StrCat(", f32[", rows, ",520]");
+    text += ") {\n";
+    for (int i = 0; i < 16; ++i) {
+      text += StrCat("%", 17 + i, " = matmul %", 1 + i, ", %0 : f32[", rows, ",512]\n");
+      results += StrCat(i ? ", %" : "%", 17 + i);
+    }
+    Graph graph = MustParse(text + "return " + results + "\n}\n");
+    Rng rng(6);
+    const std::vector<ValueRef> inputs = RandomInputs(rng, graph);
+    const auto plan = MustCompile(std::move(graph), {}, passes);
+    return std::make_pair(plan->Dump(), MustRun(*plan, 16, inputs));
+  };
+  const auto [copied, got] = run("12", "");
+  EXPECT_NE(copied.find("step k_copy_transposed"), std::string::npos) << copied;
+  const auto want = run("12", "-lay_out").second;
+  for (size_t i = 0; i < 16; ++i) EXPECT_EQ(Differences(*got[i], *want[i]), "") << i;
+  const std::string few = run("4", "").first;
+  EXPECT_EQ(few.find("step k_copy_transposed"), std::string::npos) << few;
+}
+
 // What many products of a row read across is copied once, as panels; a few rows need no panels, and
 // other columns do not make any.
 TEST(Plan, RowsByAMatrixThatIsReadAcross) {
