@@ -208,3 +208,17 @@ def test_integer_edges_are_defined():
     low = fz.asarray([-(2**63)])
     assert (low // -1).tolist() == [-(2**63)]
     assert (x << 64).tolist() == [0, 0] and (x >> 64).tolist() == [0, -1]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "int8"])
+@pytest.mark.parametrize("rows", [3, 40])
+def test_rows_of_batches_that_do_not_follow_each_other(dtype, rows):
+    """Products of a batch with one matrix put their rows together: bits are those of each."""
+    rng = np.random.default_rng(rows)
+    x = fz.asarray(rng.integers(-9, 9, (rows, 5, 300))).astype(dtype).swapaxes(0, 1)
+    w = fz.asarray(rng.integers(-9, 9, (1000, 300))).astype(dtype)
+    want = fz.stack([row @ w.T for row in x])
+    traced = fz.trace(lambda x, w: x @ w.T)
+    for got in (x @ w.T, traced(x, w), traced(x, w), traced(x, w)):
+        assert got.shape == (5, rows, 1000)
+        assert fz.all(got == want).item()
