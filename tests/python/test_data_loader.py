@@ -625,7 +625,7 @@ def is_alive(pid):
 @pytest.mark.parametrize("context", ["fork", "forkserver"])
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL, "exit"])
 def test_whatever_ends_the_program_ends_its_workers(tmp_path, how, context):
-    before = set(os.listdir("/dev/shm"))
+    before = shared()
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     process = subprocess.Popen(
@@ -650,4 +650,4 @@ def test_whatever_ends_the_program_ends_its_workers(tmp_path, how, context):
     while any(map(is_alive, workers)):
         assert time.monotonic() < deadline, "workers are left"
         time.sleep(0.02)
-    assert set(os.listdir("/dev/shm")) <= before
+    assert shared() <= before
