@@ -223,7 +223,6 @@ class DataParallel(nn.Module):
             _fz.distributed.swap_history(own, passed)
 
 
-@functools.cache
 def _with_mean_gradients(group: Group | None) -> custom_vjp:
     """The tensors of a list as they are, whose gradients are the means over the ranks."""
 
