@@ -5,6 +5,7 @@ from frazil import (
     cuda,
     data,
     debug,
+    distributed,
     fft,
     io,
     linalg,
@@ -24,7 +25,7 @@ from frazil.nn.utils import parametrizations, parametrize, rnn
 from frazil.optim import lr_scheduler, swa_utils
 
 MODULES = (
-    amp, cuda, data, debug, fft, io, linalg, memory, nn, functional, init, utils, parametrizations,
-    parametrize, rnn, npu, onnx, optim, lr_scheduler, swa_utils, random, sparse, special,
-    training, tree,
+    amp, cuda, data, debug, distributed, fft, io, linalg, memory, nn, functional, init, utils,
+    parametrizations, parametrize, rnn, npu, onnx, optim, lr_scheduler, swa_utils, random, sparse,
+    special, training, tree,
 )  # fmt: skip

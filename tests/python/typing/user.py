@@ -778,7 +778,28 @@ def saved_programs(folder: str) -> fz.Tensor:
     return y
 
 
+def several_processes(x: fz.Tensor, model: fz.nn.Module) -> fz.Tensor:
+    d = fz.distributed
+    d.init(timeout=20)
+    some: fz.distributed.Group = d.group(range(d.size()))
+    total = d.all_reduce(x, "mean", group=some) + d.broadcast(x, 0) + d.all_to_all(x)
+    d.barrier()
+    if d.rank() > 0:
+        total = total + d.recv(x, 0)
+    elif d.size() > 1:
+        d.send(x, 1)
+    parallel = d.DataParallel(model)
+    optimizer = d.ZeroRedundancyOptimizer(parallel.parameters(), fz.optim.Adam, lr=0.1)
+    d.reduce_gradients(parallel.parameters())
+    optimizer.zero_grad()
+    rows = list(d.DistributedSampler(range(4)))
+    d.data_parallel(fz.value_and_grad(fz.sum))(x)
+    d.average({"rows": float(len(rows))})
+    return d.all_gather(d.halo(d.reduce_scatter(total)))
+
+
 if __name__ == "__main__":
+    assert several_processes(X, nn.Linear(3, 2)).ndim == 2
     assert transforms() and looking_inside() > 0 and in_fewer_bits(nn.Linear(4, 2)) > 0
     for part in (elementwise, reductions, movement, sorting, products, creation, modules):
         assert part()

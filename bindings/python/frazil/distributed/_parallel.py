@@ -69,7 +69,7 @@ def reduce_gradients(parameters: Iterable[Tensor], *, group: Group | None = None
     fz.Tensor([[1., 1.]])
     """
     own = [p for p in parameters if p.grad is not None][::-1]
-    gradients = [p.grad for p in own]
+    gradients = [p.grad for p in own if p.grad is not None]
     for bucket in _buckets(gradients, _BUCKET):
         means = _reduced([gradients[i] for i in bucket], group)
         for i, mean in zip(bucket, means, strict=True):
@@ -223,7 +223,6 @@ class DataParallel(nn.Module):
             _fz.distributed.swap_history(own, passed)
 
 
-@functools.cache
 def _with_mean_gradients(group: Group | None) -> custom_vjp:
     """The tensors of a list as they are, whose gradients are the means over the ranks."""
 
