@@ -16,6 +16,7 @@ constexpr int kMaxLoops = 8;
 constexpr int64_t kMinTurned = 4096;       // elements of a copy that is a kernel of its own
 constexpr int64_t kTurned = 16;            // of them that lie together in its operand, at least
 constexpr int64_t kFewestColumnsDown = 8;  // that are summed row by row in 64 lanes each
+constexpr int64_t kFewestRowsDown = 256;   // for which 64 lanes are set up and halved
 constexpr int64_t kMaxLongRow = 64 * kir::kChunk;  // what a block's partial results are made for
 
 bool IsArg(OpId op) { return Has(op, traits::kIndex); }
@@ -441,16 +442,24 @@ class Analyser {
     space_.reads.push_back(std::move(read));
   }
 
-  // What a loop of 64 lanes reads may lie together along the columns: then they carry the vectors.
+  // What a loop of 64 lanes reads and stores may lie together along the columns: then they carry the vectors.
   void FindDown() {
     if (space_.lanes != 64 || space_.parallel.empty() || space_.loop.empty()) return;
     const int column = space_.parallel.back();
-    if (!kernels().computes_again || space_.extents[column] < kFewestColumnsDown) return;
+    if (!kernels().computes_again || space_.extents[column] < kFewestColumnsDown ||
+        LoopExtent() < kFewestRowsDown)
+      return;
     int along_loop = 0, along_space = 0;
     for (const SpaceRead& read : space_.reads) {
       if (!read.varies || node(read.base).immediate) continue;
       along_loop += read.strides[space_.loop.back()] == 1;
       along_space += read.strides[column] == 1;
+    }
+    for (const int32_t id : space_.outputs) {
+      if (!HasLoopAxis(id)) continue;
+      const std::vector<int64_t> strides = space_.DenseStrides(graph_, id);
+      along_loop += strides[space_.loop.back()] == 1;
+      along_space += strides[column] == 1;
     }
     space_.down = along_space > along_loop;
   }
