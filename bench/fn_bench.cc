@@ -72,6 +72,10 @@ T Libm(Fn fn, T x, T y) {
       return std::acosh(x);
     case Fn::kAtanh:
       return std::atanh(x);
+    case Fn::kRsqrt:
+      return T(1) / std::sqrt(x);
+    case Fn::kSigmoid:
+      return T(1) / (T(1) + std::exp(-x));
     case Fn::kPow:
       return std::pow(x, y);
   }
