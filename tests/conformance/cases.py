@@ -184,20 +184,21 @@ def extreme(f):
     return g
 
 
-def wide(name):
+def wide(f):
     """With the bits of a long double, where it has more: NumPy's own vectorised functions of float64
     are 2 units off on some processors."""
-    f = getattr(np, name)
     return lambda *a: f(*(x.astype(np.longdouble) if x.dtype == np.float64 else x for x in a))
 
 
 WIDE = (
     "acos acosh asin asinh atan atanh cos cosh exp expm1 log log10 log1p log2 sin sinh tan tanh"
 ).split()
-REFERENCE = {name: wide(name) for name in WIDE}
+REFERENCE = {name: wide(getattr(np, name)) for name in WIDE}
 REFERENCE |= {  # where NumPy has no function of that name, or another meaning
     "sign": np_sign,
     "erf": erf,
+    "rsqrt": wide(lambda x: 1 / np.sqrt(x)),
+    "sigmoid": wide(lambda x: 1 / (1 + np.exp(-x))),
     "round": np.rint,
     "floor_divide": floor_div,
     "remainder": floor_mod,

@@ -96,6 +96,7 @@ def test_each_example_stands_alone(name, last):
 def test_no_example_is_left_out(demo):
     shared = {"demo.py", "forms.h", "meson.build"}
     shared.add("minilm.py")  # needs a package of 90 MB: tests/nn/test_minilm.py
+    shared.add("heat_ranks.py")  # needs several processes: tests/distributed
     wanted = {f"{p.module.__name__}.py" for p in demo.PROGRAMS}
     wanted |= {f"{p.module.__name__}.cc" for p in demo.PROGRAMS if p.cpp}
     found = {p.name for p in EXAMPLES.iterdir() if p.is_file()}

@@ -522,6 +522,10 @@ class Graph(Spectra):
     def _log_softmax(self, x: list[Value], attrs: Any) -> Value:
         return self.node("LogSoftmax", [x[0]], x[0].dtype, axis=int(attrs[0]))
 
+    def _rsqrt(self, x: list[Value], attrs: Any) -> Value:
+        root = self.node("Sqrt", [x[0]], x[0].dtype)
+        return self.node("Reciprocal", [root], x[0].dtype)
+
     def _silu(self, x: list[Value], attrs: Any) -> Value:
         gate = self.node("Sigmoid", [x[0]], x[0].dtype)
         return self.node("Mul", [x[0], gate], x[0].dtype)
