@@ -39,6 +39,7 @@ from frazil._frazil import logsumexp as logsumexp
 from frazil._frazil import ndtr as ndtr
 from frazil._frazil import ndtri as ndtri
 from frazil._frazil import polygamma as polygamma
+from frazil._frazil import sigmoid as _sigmoid
 from frazil._frazil import sinc as sinc
 from frazil._frazil import xlog1py as xlog1py
 from frazil._frazil import xlogy as xlogy
@@ -46,7 +47,6 @@ from frazil._frazil import y0 as y0
 from frazil._frazil import y1 as y1
 from frazil._frazil import zeta as zeta
 from frazil._frazil.nn import log_softmax as log_softmax
-from frazil._frazil import sigmoid as _sigmoid
 from frazil._frazil.nn import softmax as softmax
 
 psi = digamma

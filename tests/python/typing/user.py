@@ -23,8 +23,8 @@ def elementwise() -> list[Tensor]:
         fz.abs, fz.absolute, fz.acos, fz.asin, fz.asinh, fz.atan, fz.atanh, fz.ceil, fz.copy,
         fz.cos, fz.cosh, fz.detach, fz.erf, fz.exp, fz.expm1, fz.floor, fz.isfinite, fz.isinf,
         fz.isnan, fz.log, fz.log10, fz.log1p, fz.log2, fz.logical_not, fz.nan_to_num, fz.negative,
-        fz.positive, fz.reciprocal, fz.round, fz.rsqrt, fz.sigmoid, fz.sign, fz.signbit, fz.sin, fz.sinh,
-        fz.sqrt, fz.square, fz.tan, fz.tanh, fz.trunc,
+        fz.positive, fz.reciprocal, fz.round, fz.rsqrt, fz.sigmoid, fz.sign, fz.signbit, fz.sin,
+        fz.sinh, fz.sqrt, fz.square, fz.tan, fz.tanh, fz.trunc,
     ]  # fmt: skip
     two: list[Callable[..., Tensor]] = [
         fz.add, fz.atan2, fz.copysign, fz.divide, fz.equal, fz.floor_divide, fz.greater,

@@ -10,8 +10,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from frazil import _frazil as _fz
-from frazil._frazil.nn import relu as _relu
 from frazil._frazil import sigmoid as _sigmoid
+from frazil._frazil.nn import relu as _relu
 from frazil._named import flag as _flag
 from frazil._named import integer as _integer
 from frazil.nn._arguments import one_of, uniform
