@@ -219,10 +219,10 @@ template <class T>
 void CheckSpecial() {
   using L = std::numeric_limits<T>;
   const T inf = L::infinity(), nan = L::quiet_NaN(), zero = 0, tiny = L::denorm_min();
-  for (Fn f : {Fn::kExp, Fn::kExpm1, Fn::kLog, Fn::kLog1p, Fn::kSin, Fn::kCos, Fn::kTan, Fn::kTanh,
-               Fn::kErf, Fn::kAtan, Fn::kLog2, Fn::kLog10, Fn::kAsin, Fn::kAcos, Fn::kSinh,
-               Fn::kCosh, Fn::kAsinh, Fn::kAcosh, Fn::kAtanh, Fn::kRsqrt,
-               Fn::kSigmoid}) {
+  for (Fn f :
+       {Fn::kExp,  Fn::kExpm1, Fn::kLog,   Fn::kLog1p, Fn::kSin,   Fn::kCos,   Fn::kTan,
+        Fn::kTanh, Fn::kErf,   Fn::kAtan,  Fn::kLog2,  Fn::kLog10, Fn::kAsin,  Fn::kAcos,
+        Fn::kSinh, Fn::kCosh,  Fn::kAsinh, Fn::kAcosh, Fn::kAtanh, Fn::kRsqrt, Fn::kSigmoid}) {
     ExpectSame(f, nan, nan);
     ExpectSame(f, -nan, nan);
   }

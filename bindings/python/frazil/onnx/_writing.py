@@ -31,8 +31,8 @@ _SAME = {  # op: operator of the same operands and dtype
     "cos": "Cos", "tan": "Tan", "asin": "Asin", "acos": "Acos", "atan": "Atan", "sinh": "Sinh",
     "cosh": "Cosh", "tanh": "Tanh", "asinh": "Asinh", "acosh": "Acosh", "atanh": "Atanh",
     "erf": "Erf", "sigmoid": "Sigmoid", "sqrt": "Sqrt", "floor": "Floor", "ceil": "Ceil",
-    "round": "Round", "copy": "Identity", "subtract": "Sub", "divide": "Div", "pow": "Pow", "where": "Where",
-    "matmul": "MatMul", "determinant": "Det",
+    "round": "Round", "copy": "Identity", "subtract": "Sub", "divide": "Div", "pow": "Pow",
+    "where": "Where", "matmul": "MatMul", "determinant": "Det",
 }  # fmt: skip
 _OF_BOOLS = {  # (operator of numbers, of bools)
     "add": ("Add", "Or"), "multiply": ("Mul", "And"), "maximum": ("Max", "Or"),
