@@ -249,9 +249,17 @@ class Maker {
   }
 
  private:
+  // A change may take the last reference to what a later one puts somewhere else: all that is
+  // replaced stays until the last is done.
+  void Keep(PyObject* replaced) { replaced_.push_back(Object::Share(replaced)); }
+  void KeepItems(PyObject* container) {
+    replaced_.push_back(Object::Steal(PySequence_Tuple(container)));
+  }
+
   bool RedoOne(Change change, uint64_t number) {
     if (change == Change::kSetName || change == Change::kDeleteName) {
       const Nest::Place& place = arguments_.places.span()[number];
+      Keep(PyDict_GetItemWithError(place.dict, place.name));
       if (change == Change::kDeleteName) return PyDict_DelItem(place.dict, place.name) == 0;
       const Object value = Make();
       return value && PyDict_SetItem(place.dict, place.name, value.get()) == 0;
@@ -260,6 +268,7 @@ class Maker {
     switch (change) {
       case Change::kSetItem: {
         const auto index = static_cast<Py_ssize_t>(*word_++);
+        Keep(PyList_GetItem(o, index));
         Object value = Make();
         return value && PyList_SetItem(o, index, value.release()) == 0;
       }
@@ -268,6 +277,7 @@ class Maker {
         return value && PyList_Append(o, value.get()) == 0;
       }
       case Change::kReplace: {
+        KeepItems(o);
         const Object items = Tuple(*word_++ >> kTagBits);
         if (!items || PyList_Check(o))
           return items && PyList_SetSlice(o, 0, PyList_GET_SIZE(o), items.get()) == 0;
@@ -275,6 +285,7 @@ class Maker {
                Done(PyObject_CallMethod(o, "extend", "(O)", items.get()));
       }
       case Change::kReplaceKeys: {
+        replaced_.push_back(Object::Steal(PyDict_Copy(o)));
         const Object items = Tuple(2 * (*word_++ >> kTagBits));
         static PyObject* const clear =
             PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyODict_Type), "clear");
@@ -287,19 +298,24 @@ class Maker {
       }
       case Change::kSetKey: {
         const Object key = Make();
+        if (key) Keep(PyDict_GetItemWithError(o, key.get()));
         const Object value = key ? Make() : Object();
         return value && PyDict_SetItem(o, key.get(), value.get()) == 0;
       }
       case Change::kDeleteKey: {
         const Object key = Make();
+        if (key) Keep(PyDict_GetItemWithError(o, key.get()));
         return key && PyDict_DelItem(o, key.get()) == 0;
       }
       case Change::kSetSlot: {
         PyObject* name = Pointer();
+        replaced_.push_back(Object::Steal(PyObject_GenericGetAttr(o, name)));
+        if (!replaced_.back()) PyErr_Clear();
         const Object value = Make();
         return value && PyObject_GenericSetAttr(o, name, value.get()) == 0;
       }
       case Change::kSetCell: {
+        Keep(PyCell_GET(o));
         const Object value = Make();
         return value && PyCell_Set(o, value.get()) == 0;
       }
@@ -342,6 +358,7 @@ class Maker {
   const Nest& arguments_;
   absl::Span<Tensor> outputs_;
   absl::InlinedVector<PyObject*, 8> tensors_, containers_;
+  absl::InlinedVector<Object, 4> replaced_;
   size_t made_ = 0;
 };
 
