@@ -125,8 +125,8 @@ class Checkpoint(training.Checkpoint):
         if isinstance(part, DataLoader) and "examples" in state:
             if not _is_distributed(part):
                 raise ValueError(
-                    f"[Checkpoint.restore] {name} was saved with a DistributedSampler: give it one, "
-                    "of any number of ranks."
+                    f"[Checkpoint.restore] {name} was saved with a DistributedSampler: give it "
+                    "one, of any number of ranks."
                 )
             done, batch = state["examples"], _batch_of_all(part)
             number, rest = divmod(done, batch)
@@ -134,9 +134,9 @@ class Checkpoint(training.Checkpoint):
                 number = len(part)
             elif rest:
                 raise ValueError(
-                    f"[Checkpoint.restore] {name} had given {done} examples of its epoch, which are "
-                    f"no whole number of batches of {batch} on all ranks: choose a batch_size with "
-                    "which they are."
+                    f"[Checkpoint.restore] {name} had given {done} examples of its epoch, which "
+                    f"are no whole number of batches of {batch} on all ranks: choose a batch_size "
+                    "with which they are."
                 )
             out = {k: v for k, v in state.items() if k != "examples"}
             state = {**out, "batch": number, "batch_size": part.batch_size}

@@ -110,8 +110,9 @@ class ZeroRedundancyOptimizer:
             return {"state": {}, "param_groups": []}
         own = self.optimizer.state_dict()
         (group,) = own["param_groups"]
+        pairs = sorted((number, i) for i, number in enumerate(self._numbers))
         return {
-            "state": {n: own["state"][i] for n, i in sorted(zip(self._numbers, group["params"]))},
+            "state": {number: own["state"][i] for number, i in pairs},
             "param_groups": [{**group, "params": sorted(self._numbers)}],
         }
 
