@@ -106,6 +106,21 @@ def test_a_rank_that_is_killed_while_saving_damages_nothing(way, saved, tmp_path
     assert checkpoint.restore(3) == {"step": 3}
 
 
+@pytest.mark.parametrize("seed", range(100 if os.environ.get("FRAZIL_NIGHTLY") else 2))
+def test_interrupted_runs_go_on_with_the_bits(seed, tmp_path):
+    kind, ranks = ("plain", "sharded")[seed % 2], seed % 3 + 1
+    said = [tmp_path / "first", tmp_path / "second"]
+    for folder in said:
+        folder.mkdir()
+    run = launch("checkpoints", 2, said[0], tmp_path / "run", "chance", kind, seed, seconds=60)
+    assert run[0] != 0, "a rank was killed"
+    status, output, found = launch(
+        "checkpoints", ranks, said[1], tmp_path / "run", "resume", kind, seconds=60
+    )
+    assert status == 0, output
+    assert [rank[1]["differing"] for rank in found] == [0] * ranks, found[0][0]["values"]
+
+
 def damage(path, way):
     data = path.read_bytes()
     if way == "missing":

@@ -1,13 +1,16 @@
 """A training that is saved on some ranks and resumed on others, against one process that
 accumulates the parts of those who were there. Says how many numbers differ, and what is drawn.
 
-Arguments: the folder, and for a run that saves "save", for one that resumes "resume".
+Arguments: the folder; "save", "resume", how a rank dies while it saves, or "chance": a run that
+saves each step until a rank is killed. Then, if not for both, "plain" or "sharded", and a seed.
 """
 
 import os
 import random
 import signal
 import sys
+import threading
+import time
 
 import numpy as np
 from saying import say
@@ -16,7 +19,7 @@ import frazil as fz
 from frazil import nn, optim
 
 d = fz.distributed
-FIRST, GLOBAL, EXAMPLES, SAVED_AT, STEPS = 2, 24, 96, 3, 7  # FIRST: ranks of the run that saves
+FIRST, GLOBAL, EXAMPLES, SAVED_AT, MORE = 2, 24, 96, 3, 4  # FIRST: ranks of the run that saves
 ADAM = {"lr": 0.01}
 
 
@@ -64,13 +67,15 @@ def step(model, optimizer, x, y):
     return loss
 
 
-def train(own, done, until, checkpoint=None):
+def train(own, done, until, checkpoint=None, always=False):
     while done < until:
         for x, y in own["loader"]:
             step(own["model"], own["optimizer"], x, y)
             own["schedule"].step()
             done += 1
-            if checkpoint and done == SAVED_AT:
+            if always:
+                checkpoint.save(done)
+            elif checkpoint and done == SAVED_AT:
                 checkpoint.save(done, rank=d.rank(), what="both")
                 say({"drawn": drawn()})
             if done == until:
@@ -82,13 +87,13 @@ def drawn():
     return [random.random(), np.random.random(), fz.random.uniform().item()]
 
 
-def alone(second):
-    """One process: parts of FIRST ranks until SAVED_AT, then of `second`, each in their order."""
+def alone(second, saved_at=SAVED_AT):
+    """One process: parts of FIRST ranks until saved_at, then of `second`, each in their order."""
     model, (x, y) = make(), data()
     optimizer = optim.Adam(model.parameters(), **ADAM)
     schedule = optim.lr_scheduler.ExponentialLR(optimizer, 0.9)
-    for i in range(STEPS):
-        n = FIRST if i < SAVED_AT else second
+    for i in range(saved_at + MORE):
+        n = FIRST if i < saved_at else second
         epoch, batch = divmod(i, EXAMPLES // GLOBAL)
         optimizer.zero_grad()
         for r in range(n):
@@ -136,21 +141,38 @@ def die(checkpoint, way):
     checkpoint.save(SAVED_AT if way == "written" else SAVED_AT + 1)
 
 
+def killed_by_chance(seed):
+    """Kills one of the ranks in a second to come, in whatever it does then."""
+    chance = random.Random(seed)
+    victim, delay = chance.randrange(FIRST), chance.uniform(0.2, 1.2)
+
+    def fire():
+        time.sleep(delay)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    if d.rank() == victim:
+        threading.Thread(target=fire, daemon=True).start()
+
+
 if __name__ == "__main__":
     d.init()
-    folder, way = sys.argv[1:]
-    want = alone(d.size())
-    for kind in ("plain", "sharded"):
+    folder, way, *more = sys.argv[1:]
+    for kind in more[:1] or ("plain", "sharded"):
         own = parts(kind)
         random.seed(d.rank())
         np.random.seed(d.rank())
         fz.random.seed(d.rank())
         checkpoint = d.Checkpoint(os.path.join(folder, kind), **own)
         if way == "save":
-            say({"differing": differing(train(own, 0, STEPS, checkpoint), want)})
+            model = train(own, 0, SAVED_AT + MORE, checkpoint)
+            say({"differing": differing(model, alone(d.size()))})
         elif way == "resume":
-            values = checkpoint.restore()
-            say({"values": values, "drawn": drawn(), "resumed": d.rank()})
-            say({"differing": differing(train(own, values["step"], STEPS), want)})
+            values = checkpoint.restore() or {"step": 0}
+            say({"values": values, "drawn": drawn()})
+            model = train(own, values["step"], values["step"] + MORE)
+            say({"differing": differing(model, alone(d.size(), values["step"]))})
+        elif way == "chance":
+            killed_by_chance(int(more[1]))
+            train(own, 0, 100_000, checkpoint, always=True)
         else:
             die(checkpoint, way)
