@@ -67,14 +67,16 @@ def step(model, optimizer, x, y):
     return loss
 
 
-def train(own, done, until, checkpoint=None, always=False):
+def train(own, done, until, checkpoint=None, seed=None):
     while done < until:
         for x, y in own["loader"]:
             step(own["model"], own["optimizer"], x, y)
             own["schedule"].step()
             done += 1
-            if always:
+            if seed is not None:
                 checkpoint.save(done)
+                if done == 1:
+                    killed_by_chance(seed)
             elif checkpoint and done == SAVED_AT:
                 checkpoint.save(done, rank=d.rank(), what="both")
                 say({"drawn": drawn()})
@@ -144,7 +146,7 @@ def die(checkpoint, way):
 def killed_by_chance(seed):
     """Kills one of the ranks in a second to come, in whatever it does then."""
     chance = random.Random(seed)
-    victim, delay = chance.randrange(FIRST), chance.uniform(0.2, 1.2)
+    victim, delay = chance.randrange(FIRST), chance.uniform(0, 1)
 
     def fire():
         time.sleep(delay)
@@ -172,7 +174,6 @@ if __name__ == "__main__":
             model = train(own, values["step"], values["step"] + MORE)
             say({"differing": differing(model, alone(d.size(), values["step"]))})
         elif way == "chance":
-            killed_by_chance(int(more[1]))
-            train(own, 0, 100_000, checkpoint, always=True)
+            train(own, 0, 100_000, checkpoint, int(more[1]))
         else:
             die(checkpoint, way)
