@@ -140,16 +140,23 @@ def _write(op: str, path: Any, tree: Any) -> None:
     """
     if isinstance(tree, _fz.ModuleBase):
         raise TypeError(_is_module("the nest", tree))
+    tensors: dict[str, Tensor] = {}
+    metadata = {"format": "frazil", **_describe(tree, "", tensors)}
+    _fz.runtime.save_tensors(op, path, tensors, metadata)
+
+
+def _describe(tree: Any, path: str, tensors: dict[str, Tensor]) -> dict[str, str]:
+    """Puts a nest's tensors beside others and tells how to put it together again."""
     leaves, structure = _fz.tree.flatten(tree, _is_saved_whole)
     writer = _Writer(structure, leaves)
-    text = json.dumps(writer.describe(""))
-    tensors: dict[str, Tensor] = {}
+    text = json.dumps(writer.describe(path))
+    names = []
     for name, tensor in writer.tensors:
         while name in tensors:  # of {"a.b": x} and {"a": {"b": y}}
             name += "'"
         tensors[name] = tensor
-    metadata = {"format": "frazil", "structure": text, "names": json.dumps(list(tensors))}
-    _fz.runtime.save_tensors(op, path, tensors, metadata)
+        names.append(name)
+    return {"structure": text, "names": json.dumps(names)}
 
 
 def _read(op: str, path: Any, tensors: dict[str, Tensor], metadata: dict[str, str]) -> Any:

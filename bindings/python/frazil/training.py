@@ -96,17 +96,32 @@ class Checkpoint:
         if "step" in values:
             raise TypeError("[Checkpoint.save] step is given twice.")
         tree = {
-            "parts": {name: part.state_dict() for name, part in self.parts.items()},
+            "parts": {name: self._state(part) for name, part in self.parts.items()},
             "values": values,
             "random": _seeding.states() if self.random_state else None,
         }
+        self._store(step, tree)
+
+    # How distributed.Checkpoint does it otherwise: a state and its way back, files and their end.
+
+    def _state(self, part: Any) -> Any:
+        return part.state_dict()
+
+    def _give(self, name: str, part: Any, state: Any) -> None:
+        part.load_state_dict(state)
+
+    def _store(self, step: int, tree: dict[str, Any]) -> None:
         _write("Checkpoint.save", self.path(step), tree)
-        steps = self.all_steps()
-        old = [] if self.keep is None else [s for s in steps if s < step][: -self.keep + 1 or None]
         left = [name for name in os.listdir(self.folder) if _LEFT.fullmatch(name)]
-        for path in (*map(self.path, old), *(os.path.join(self.folder, name) for name in left)):
+        old = map(self.path, self._too_many(step))
+        for path in (*old, *(os.path.join(self.folder, name) for name in left)):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(path)
+
+    def _too_many(self, step: int) -> list[int]:
+        """The steps before this one that are not kept."""
+        before = [] if self.keep is None else [s for s in self.all_steps() if s < step]
+        return before[: -self.keep + 1 or None] if self.keep else []
 
     def restore(self, step: int | None = None) -> dict[str, Any] | None:
         """Puts all parts and random streams where they were when a step was saved.
@@ -133,7 +148,7 @@ class Checkpoint:
         if found is None:
             return None
         path = self.path(found)
-        if not os.path.exists(path):
+        if found not in self.all_steps():
             raise FileNotFoundError(
                 f"[Checkpoint.restore] '{self.folder}' has no step {found}; it has "
                 f"{self.all_steps()}."
@@ -145,7 +160,7 @@ class Checkpoint:
                 f"[Checkpoint.restore] '{path}' has the parts {saved}, this checkpoint {own}."
             )
         for name, part in self.parts.items():
-            part.load_state_dict(tree["parts"][name])
+            self._give(name, part, tree["parts"][name])
         if self.random_state and tree["random"] is not None:
             _seeding.set_states(tree["random"])
         return {**tree["values"], "step": found}

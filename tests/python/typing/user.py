@@ -794,6 +794,14 @@ def several_processes(x: fz.Tensor, model: fz.nn.Module) -> fz.Tensor:
     optimizer.zero_grad()
     rows = list(d.DistributedSampler(range(4)))
     d.data_parallel(fz.value_and_grad(fz.sum))(x)
+    folder = tempfile.mkdtemp()
+    checkpoint = d.Checkpoint(folder, keep=2, group=some, model=parallel, optimizer=optimizer)
+    checkpoint.save(1, loss=0.5)
+    values: dict[str, Any] | None = checkpoint.restore()
+    steps: list[int] = checkpoint.all_steps()
+    with d.trace(os.path.join(folder, "timeline.json"), group=some) as taken:
+        d.barrier()
+    assert values == {"loss": 0.5, "step": steps[0]} and taken.seconds > 0
     d.average({"rows": float(len(rows))})
     return d.all_gather(d.halo(d.reduce_scatter(total)))
 

@@ -2,7 +2,8 @@
 
 Here: `init`, `rank`, `size`, `Group`, `group`; `all_reduce`, `reduce_scatter`, `all_gather`,
 `broadcast`, `all_to_all`, `send`, `recv`, `barrier`; `DataParallel`, `data_parallel`,
-`reduce_gradients`, `average`, `ZeroRedundancyOptimizer`, `DistributedSampler`, `halo`.
+`reduce_gradients`, `average`, `ZeroRedundancyOptimizer`, `DistributedSampler`, `halo`;
+`Checkpoint`, `trace`.
 
 A program is started by `mpirun -n 4 python train.py` or by Slurm and is the same in each process;
 one that nobody started so is a world of one process, in which all of this works, too.
@@ -14,6 +15,7 @@ docs/distributed.md tells of launching, of the order of sums and of failures.
 fz.Tensor([1., 2.])
 """
 
+from frazil.distributed._checkpoint import Checkpoint as Checkpoint
 from frazil.distributed._collectives import all_gather as all_gather
 from frazil.distributed._collectives import all_reduce as all_reduce
 from frazil.distributed._collectives import all_to_all as all_to_all
@@ -28,6 +30,7 @@ from frazil.distributed._parallel import average as average
 from frazil.distributed._parallel import data_parallel as data_parallel
 from frazil.distributed._parallel import reduce_gradients as reduce_gradients
 from frazil.distributed._sampler import DistributedSampler as DistributedSampler
+from frazil.distributed._timeline import trace as trace
 from frazil.distributed._world import Group as Group
 from frazil.distributed._world import group as group
 from frazil.distributed._world import init as init
@@ -36,7 +39,8 @@ from frazil.distributed._world import size as size
 from frazil.distributed._zero import ZeroRedundancyOptimizer as ZeroRedundancyOptimizer
 
 __all__ = [
-    "DataParallel", "DistributedSampler", "Group", "ZeroRedundancyOptimizer", "all_gather",
-    "all_reduce", "all_to_all", "average", "barrier", "broadcast", "data_parallel", "group",
-    "halo", "init", "rank", "recv", "reduce_gradients", "reduce_scatter", "send", "size",
+    "Checkpoint", "DataParallel", "DistributedSampler", "Group", "ZeroRedundancyOptimizer",
+    "all_gather", "all_reduce", "all_to_all", "average", "barrier", "broadcast", "data_parallel",
+    "group", "halo", "init", "rank", "recv", "reduce_gradients", "reduce_scatter", "send", "size",
+    "trace",
 ]  # fmt: skip

@@ -63,7 +63,8 @@ class ZeroRedundancyOptimizer:
         group: Group | None = None,
         **defaults: Any,
     ) -> None:
-        self._all = [p for p in params if p.requires_grad]
+        given = list(params)
+        self._all = [p for p in given if p.requires_grad]
         if not self._all:
             raise ValueError("[ZeroRedundancyOptimizer] there are no parameters.")
         self._group = group
@@ -75,6 +76,8 @@ class ZeroRedundancyOptimizer:
             sizes[owner] += p.size
             self._owned[owner].append(p)
         own = self._owned[_rank(group)]
+        places = {id(p): i for i, p in enumerate(given)}
+        self._count, self._numbers = len(given), [places[id(p)] for p in own]
         self.optimizer = optimizer_class(own, **defaults) if own else None
 
     def zero_grad(self) -> None:
@@ -102,10 +105,36 @@ class ZeroRedundancyOptimizer:
             at += p.size
 
     def state_dict(self) -> dict[str, Any]:
-        """The state of this rank's parameters."""
-        return self.optimizer.state_dict() if self.optimizer else {}
+        """The state of this rank's parameters, numbered as in an optimizer of all of them."""
+        if not self.optimizer:
+            return {"state": {}, "param_groups": []}
+        own = self.optimizer.state_dict()
+        (group,) = own["param_groups"]
+        pairs = sorted((number, i) for i, number in enumerate(self._numbers))
+        return {
+            "state": {number: own["state"][i] for number, i in pairs},
+            "param_groups": [{**group, "params": sorted(self._numbers)}],
+        }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Takes back what state_dict gave to this rank, of as many ranks."""
-        if self.optimizer:
-            self.optimizer.load_state_dict(state)
+        """Takes this rank's part of a state of all parameters, or what state_dict gave it.
+
+        Raises
+        ------
+        ValueError
+            If the state has nothing of a parameter that is this rank's.
+        """
+        if not self.optimizer:
+            return
+        groups = state["param_groups"]
+        known = [number for group in groups for number in group["params"]]
+        missing = [number for number in self._numbers if number not in known]
+        if len(groups) != 1 or missing:
+            raise ValueError(
+                f"[ZeroRedundancyOptimizer.load_state_dict] the state has {len(groups)} groups, of "
+                f"the parameters {known}; this rank needs {self._numbers} in one group: "
+                "distributed.Checkpoint puts the ranks' parts together."
+            )
+        own = {i: state["state"].get(number, {}) for i, number in enumerate(self._numbers)}
+        group = {**groups[0], "params": list(range(len(own)))}
+        self.optimizer.load_state_dict({"state": own, "param_groups": [group]})
