@@ -10,6 +10,8 @@ namespace {
 // Inner axes from here on make a product that is worth being added up by itself; and so much of
 // them is held for one operand before its product is made. core/SEMANTICS.md says both.
 constexpr int64_t kLongSteps = 512, kMostSteps = 1024;
+// A smaller operand's gradients are cheap to add up, in the loop that makes them.
+constexpr int64_t kFewestElements = 4096;
 
 // Whether a matrix is stored along its columns, as the transpose of a weight is.
 bool StoredByColumns(const Tensor& t) {
@@ -71,7 +73,8 @@ bool MayWait(const TapeNode& matmul, int input) {
     return false;
   }
   const int64_t rows = input == 0 ? m : k, columns = input == 0 ? k : n;
-  return steps > 0 && steps < kLongSteps && steps * (rows + columns) <= rows * columns;
+  return steps > 0 && steps < kLongSteps && rows * columns >= kFewestElements &&
+         steps * (rows + columns) <= rows * columns;
 }
 
 Tensor WaitingProducts::Add(const TapeNode& matmul, int input, const Tensor& g) {

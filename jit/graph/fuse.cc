@@ -68,6 +68,7 @@ class Fuser {
       for (const int g : OperandGroups(set)) latest_.back() = std::max(latest_.back(), latest_[g]);
       if (enabled && Fusible(id)) TakeIn(set.back());
     }
+    if (enabled) TakeNumbersIn();
     Grouping grouping = Order();
     if (const std::vector<std::vector<int>> readers = Readers(); enabled && !readers.empty()) {
       Fuser other = *this;
@@ -120,6 +121,22 @@ class Fuser {
       if (!SameHome(sets_[g][0], id) || !copies_.MayJoin(sets_[g], sets_[own]) || Returns(g, own))
         continue;
       Join(g, own);
+    }
+  }
+
+  // Copies of a number, made for the views that show it, once all that reads one is one kernel.
+  void TakeNumbersIn() {
+    for (int g = 0; g < static_cast<int>(sets_.size()); ++g) {
+      if (sets_[g].size() != 1 || returned_[sets_[g][0]]) continue;
+      const int32_t id = sets_[g][0];
+      const Node& copy = graph_.nodes[id];
+      if (copy.op != OpId::k_copy || !graph_.nodes[copy.operands[0]].immediate) continue;
+      const int own = users_[id].empty() ? g : group_of_[users_[id][0]];
+      const bool one = std::all_of(users_[id].begin(), users_[id].end(),
+                                   [&](int32_t user) { return group_of_[user] == own; });
+      if (one && own != g && Fusible(sets_[own][0]) && SameHome(id, sets_[own][0]) &&
+          copies_.MayJoin(sets_[g], sets_[own]))
+        Join(g, own);
     }
   }
 

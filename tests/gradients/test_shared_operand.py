@@ -7,7 +7,7 @@ import pytest
 import frazil as fz
 from frazil import nn
 
-STEPS, BATCH, WIDTH = 5, 3, 16
+STEPS, BATCH, WIDTH = 5, 3, 96
 
 
 def array(*shape):

@@ -36,8 +36,8 @@ padding `CircularPad1d`, `CircularPad2d`, `CircularPad3d`, `ConstantPad1d`, `Con
 `Transformer`, `TransformerDecoder`, `TransformerDecoderLayer`, `TransformerEncoder`,
 `TransformerEncoderLayer`; fewer bits `quantize`, `QuantizationReport`, `QuantizedEmbedding`,
 `QuantizedLinear`, `QuantizedRow`; the module `functional`; and functions of arrays such as `tanh`,
-`relu`, `gelu`, `softmax`, `layer_norm`, `attention`, `conv2d`, `cross_entropy`, `mse_loss`. The
-list at the end of help(frazil.nn) is whole.
+`relu`, `sigmoid`, `gelu`, `softmax`, `layer_norm`, `attention`, `conv2d`, `cross_entropy`,
+`mse_loss`. The list at the end of help(frazil.nn) is whole.
 
 >>> import frazil as fz
 >>> model = Sequential(Linear(2, 3), ReLU(), Linear(3, 1))
