@@ -217,7 +217,7 @@ class Checkpoint(training.Checkpoint):
 
     def _tree(self, path):
         me, ranks = _rank(self.group), _size(self.group)
-        manifest: dict[str, Any] = {}
+        manifest = {}
 
         def check() -> None:
             manifest.update(_read_manifest(path))
@@ -230,7 +230,7 @@ class Checkpoint(training.Checkpoint):
             _fz.runtime.load_tensors("Checkpoint.restore", os.path.join(path, file["name"]))[0]
             for file in manifest["files"]
         ]
-        tree: dict[str, Any] = {"parts": {}}
+        tree = {"parts": {}}
         for at, trees in manifest["sections"]:
             who = me if saved == ranks else 0
             if at == ["random"]:
@@ -272,7 +272,7 @@ def _batch_of_all(loader):
 
 def _places(told):
     """Of each tensor {rank or "all": number of the file}, from {name: [bytes, digest]} by rank."""
-    holders: dict[str, dict[int, list[Any]]] = {}
+    holders = {}
     for number, tensors in enumerate(told):
         for name, about in tensors.items():
             holders.setdefault(name, {})[number] = about
@@ -294,7 +294,7 @@ def _places(told):
 
 def _merged(told):
     """[path, {rank or "all": how the nest is put together}], from the ranks' sections."""
-    found: dict[tuple[Any, ...], dict[str, Any]] = {}
+    found = {}
     for number, sections in enumerate(told):
         for at, about in sections:
             found.setdefault(tuple(at), {})[str(number)] = about

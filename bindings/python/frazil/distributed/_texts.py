@@ -25,7 +25,7 @@ def gather(value: Any, group: Group | None) -> list[Any]:
     lengths = all_gather(_fz.asarray([len(data)]), group=group).tolist()
     longest = max(lengths)
     own = _fz.asarray(memoryview(data.ljust(longest)))
-    text = bytes(memoryview(all_gather(own, group=group)))
+    text = bytes(all_gather(own, group=group).tolist())
     return [json.loads(text[i * longest :][:length]) for i, length in enumerate(lengths)]
 
 

@@ -13,7 +13,7 @@ import re
 import socket
 import time
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from frazil import _frazil as _fz
 from frazil._profile import profile
@@ -139,7 +139,7 @@ def _bytes_of(dtype, dims):
 
 def _write(path, ranks, offsets):
     begin = min((row[3] - offsets[r] for r, rows in enumerate(ranks) for row in rows), default=0)
-    out: list[tuple[Any, ...]] = []
+    out = []
     for number, rows in enumerate(ranks):
         shift = begin + offsets[number]
         out.append(("process", number, 0, f"rank {number}", number))
