@@ -258,37 +258,36 @@ class Graph(Spectra):
         made = write(x, call.attrs)
         return made if isinstance(made, list) else [made]
 
-    def repeat(self, call: Any, x: list[Value]) -> list[Value]:
+    def iteration(self, call: Any, x: list[Value]) -> tuple[Graph, list[Value], list[Value]]:
+        """The graph of a loop's body, the values that are given to it, and its results."""
         inner = Graph(self.opset, self)
-        states = x[: call.states]
-        own = [Value(self.fresh("state"), v.dtype) for v in states]
+        own = [Value(self.fresh("state"), v.dtype) for v in x[: call.states]]
         count, go = Value(self.fresh("i"), "int64"), Value(self.fresh("go"), "bool")
         given = {("p", i): v for i, v in enumerate([*own, *x[call.states :]])}
         out = [inner.node("Identity", [v], v.dtype) for v in inner.path(call.body, given)]
+        return inner, [count, go, *own], out
+
+    def repeat(self, call: Any, x: list[Value]) -> list[Value]:
+        inner, given, out = self.iteration(call, x)
+        _, go, *_ = given
         on = inner.node("Identity", [go], "bool")
-        body = inner.proto("body", [count, go, *own], [on, *out], [count, go])
+        body = inner.proto("body", given, [on, *out], given[:2])
         times = self.node("Squeeze", [self.size(call.attrs[0])], "int64")
         dtypes = tuple(v.dtype for v in out)
-        return self.nodes_of(
-            "Loop", [times, self.constant(True, "bool"), *states], dtypes, body=body
-        )
+        true = self.constant(True, "bool")
+        return self.nodes_of("Loop", [times, true, *x[: call.states]], dtypes, body=body)
 
     def loop(self, call: Any, x: list[Value]) -> list[Value]:
         """A loop that reads a number behind each iteration: once more while it is call.more[0]."""
-        inner = Graph(self.opset, self)
-        states = x[: call.states]
-        own = [Value(self.fresh("state"), v.dtype) for v in states]
-        count, go = Value(self.fresh("i"), "int64"), Value(self.fresh("go"), "bool")
-        given = {("p", i): v for i, v in enumerate([*own, *x[call.states :]])}
-        out = [inner.node("Identity", [v], v.dtype) for v in inner.path(call.body, given)]
+        inner, given, out = self.iteration(call, x)
         read = Value(self.fresh("read"), out[-1].dtype)
         asked = inner.node("Equal", [out[-1], inner.number(read.dtype, call.more[0])], "bool")
         asked = inner.node("Squeeze", [asked], "bool")
-        body = inner.proto("body", [count, go, *own, read], [asked, *out], [count, go])
+        body = inner.proto("body", [*given, read], [asked, *out], given[:2])
         first = self.constant(0, read.dtype)
         dtypes = tuple(v.dtype for v in out)
         true = self.constant(True, "bool")
-        ran = self.nodes_of("Loop", [None, true, *states, first], dtypes, body=body)
+        ran = self.nodes_of("Loop", [None, true, *x[: call.states], first], dtypes, body=body)
         return [*ran, self.constant(False, "bool")]
 
     # Operators of several nodes
