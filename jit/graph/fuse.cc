@@ -117,11 +117,13 @@ class Fuser {
     // in.
     if (sets_[own].size() == 1 && TakesRows(graph_, graph_.nodes[id])) return;
     for (int g : OperandGroups(sets_[own])) {
-      if (g == own || sets_[g].empty() || !Fusible(sets_[g][0])) continue;
-      if (!SameHome(sets_[g][0], id) || !copies_.MayJoin(sets_[g], sets_[own]) || Returns(g, own))
-        continue;
-      Join(g, own);
+      if (g != own && !sets_[g].empty() && MayTake(g, own)) Join(g, own);
     }
+  }
+
+  bool MayTake(int g, int own) {
+    return Fusible(sets_[g][0]) && SameHome(sets_[g][0], sets_[own][0]) &&
+           copies_.MayJoin(sets_[g], sets_[own]) && !Returns(g, own);
   }
 
   // Copies of a number, made for the views that show it, once all that reads one is one kernel.
@@ -134,9 +136,7 @@ class Fuser {
       const int own = users_[id].empty() ? g : group_of_[users_[id][0]];
       const bool one = std::all_of(users_[id].begin(), users_[id].end(),
                                    [&](int32_t user) { return group_of_[user] == own; });
-      if (one && own != g && Fusible(sets_[own][0]) && SameHome(id, sets_[own][0]) &&
-          copies_.MayJoin(sets_[g], sets_[own]))
-        Join(g, own);
+      if (one && own != g && Fusible(sets_[own][0]) && MayTake(g, own)) Join(g, own);
     }
   }
 
