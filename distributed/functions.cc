@@ -58,16 +58,22 @@ Tensor Folded(const Tensor& all, int64_t ranks, Reduction op) {
   return out;
 }
 
+bool IsSum(Reduction op) { return op == Reduction::kSum || op == Reduction::kMean; }
+
+// The sum, or for the mean the sum over the number of ranks.
+Tensor Summed(std::string_view name, Collective kind, const Tensor& x, Reduction op,
+              int64_t group) {
+  const Tensor sum = Call(name, kind, x, group, op);
+  return op == Reduction::kMean ? divide(sum, GroupNumbered(group).size()) : sum;
+}
+
 }  // namespace
 
 // A sum is one collective. The others are made of the ranks' arrays, so that they have the
 // gradients of the ops that make them.
 Tensor all_reduce(const Tensor& x, Reduction op, int64_t group) {
   constexpr std::string_view kName = "all_reduce";
-  if (op == Reduction::kSum) return Call(kName, Collective::kAllReduce, x, group);
-  if (op == Reduction::kMean) {
-    return divide(Call(kName, Collective::kAllReduce, x, group, op), GroupNumbered(group).size());
-  }
+  if (IsSum(op)) return Summed(kName, Collective::kAllReduce, x, op, group);
   if (!x.ok()) return x;
   absl::InlinedVector<int64_t, 8> dims(x.dims().begin(), x.dims().end());
   dims.insert(dims.begin(), 1);
@@ -78,11 +84,7 @@ Tensor all_reduce(const Tensor& x, Reduction op, int64_t group) {
 
 Tensor reduce_scatter(const Tensor& x, Reduction op, int64_t group) {
   constexpr std::string_view kName = "reduce_scatter";
-  if (op == Reduction::kSum) return Call(kName, Collective::kReduceScatter, x, group);
-  if (op == Reduction::kMean) {
-    return divide(Call(kName, Collective::kReduceScatter, x, group, op),
-                  GroupNumbered(group).size());
-  }
+  if (IsSum(op)) return Summed(kName, Collective::kReduceScatter, x, op, group);
   const Tensor all = Call(kName, Collective::kAllToAll, x, group, op);
   return all.ok() ? Folded(all, GroupNumbered(group).size(), op) : all;
 }

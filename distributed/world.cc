@@ -9,7 +9,6 @@
 #include <thread>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/hash/hash.h"
 #include "absl/strings/numbers.h"
 #include "core/threads/mutex.h"
 
