@@ -76,7 +76,8 @@ def is_warm(run):
 
 
 def is_cold(run):
-    return run["disk"]["compiled"] > 0 and run["disk"]["code"] == run["disk"]["plans"] == 0
+    """A slow one may find a plan on disk that it has left there itself, but never its code."""
+    return run["disk"]["compiled"] > 0 and run["disk"]["code"] == 0
 
 
 def test_the_second_process_compiles_nothing(tmp_path):

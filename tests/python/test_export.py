@@ -1,5 +1,6 @@
 """fz.export and fz.load_program: the same bits as the function, of every size, branch and step."""
 
+import contextlib
 import hashlib
 
 import numpy as np
@@ -485,6 +486,41 @@ def test_a_loop_of_any_length(tmp_path):
         for _ in range(3):
             x = fz.asarray(v, dtype="float64")
             assert bits(g(x)) == bits(newton(x))
+
+
+def test_a_loop_of_any_length_beside_handlers(tmp_path):
+    """What has a handler of exceptions (from Python 3.12 on, what has a list in brackets, too)."""
+
+    def listed(x):
+        while fz.sum(x) < 100:
+            (y,) = [v * 1.5 for v in (x,)]
+            x = y
+        return x
+
+    def caught(x):
+        before = x
+        try:
+            while True:
+                if fz.sum(x) > 100:
+                    raise ArithmeticError
+                before = x
+                x = x * 1.5
+        except ArithmeticError:
+            return before  # read nowhere else
+
+    def closed(x):
+        with contextlib.nullcontext() as nothing:
+            while fz.sum(x) < 100:
+                y = x * 1.5
+                x = y if nothing is None else nothing
+        return x
+
+    for f in (listed, caught, closed):
+        g = exported(tmp_path, f, (fz.ones(3),), examples=[(fz.ones(3) * 1e4,)])
+        assert " = while " in program_text(tmp_path), f
+        traced = fz.trace(f)
+        for x in [fz.ones(3) * 1.1**n for n in range(40)] + [fz.ones(3) * 1e-4, fz.ones(3) * 50]:
+            assert bits(g(x)) == bits(traced(x)) == bits(f(x))
 
 
 def test_loops_of_frazils_functions_are_of_any_length(tmp_path):

@@ -182,8 +182,8 @@ bool CodeView::FlowIntoHandlers() {
     const int target = table.Next(), depth_and_lasti = table.Next();
     const int depth = (depth_and_lasti >> 1) + (depth_and_lasti & 1) + 1;
     if (!FlowFrom(static_cast<size_t>(target), depth)) return false;
-    if (!IsOfInterpreter(instructions_[static_cast<size_t>(target)].op))
-      handled_.push_back({first, first + units});
+    const bool is_written = !IsOfInterpreter(instructions_[static_cast<size_t>(target)].op);
+    handled_.push_back({first, first + units, target, is_written});
   }
   return true;
 }
@@ -233,8 +233,8 @@ std::pair<int, int> CodeView::Branches(int offset) const {
 }
 
 bool CodeView::HasHandler(int offset) const {
-  return std::any_of(handled_.begin(), handled_.end(), [at = offset / 2](const Range& range) {
-    return range.first <= at && at < range.end;
+  return std::any_of(handled_.begin(), handled_.end(), [offset](const Range& range) {
+    return range.is_written && range.Has(offset);
   });
 }
 

@@ -32,6 +32,12 @@ class CodeView {
     if (jumps_[i] >= 0) f(2 * jumps_[i]);
     if (!ends_[i]) f(2 * next_[i]);
   }
+  // Calls f with the offset of every handler that an exception raised there may go on in.
+  template <typename F>
+  void ForHandlers(int offset, const F& f) const {
+    for (const Range& range : handled_)
+      if (range.Has(offset)) f(2 * range.handler);
+  }
   // Where an instruction that reads a truth goes on from it, by (false, true); the same wherever a
   // loop's test stands, before the loop or at its end. {-1, -1} of all others.
   std::pair<int, int> Branches(int offset) const;
@@ -50,7 +56,9 @@ class CodeView {
   std::vector<uint8_t> bytes_;
   std::vector<Instruction> instructions_;
   struct Range {
-    int first, end;  // instructions
+    int first, end, handler;  // instructions
+    bool is_written;          // in the source; else the compiler adds it
+    bool Has(int offset) const { return first <= offset / 2 && offset / 2 < end; }
   };
   std::vector<Range> handled_;
   std::vector<int32_t> next_;   // of an instruction: the first unit behind it and its caches

@@ -8,7 +8,7 @@ namespace frazil::python {
 
 Lives::Lives(const CodeView& code)
     : words_((static_cast<size_t>(code.code()->co_nlocalsplus) + 63) / 64) {
-  all_ = PyBytes_GET_SIZE(code.code()->co_exceptiontable) > 0 || ReadsNames(code.code());
+  all_ = ReadsNames(code.code());
   if (all_) return;
   live_.assign(static_cast<size_t>(code.units()) * words_, 0);
   for (bool changes = true; changes && words_ > 0;) {
@@ -36,10 +36,11 @@ bool Lives::ReadsNames(PyCodeObject* code) const {
 // What is live before an instruction, from what is behind it. True if that changes.
 bool Lives::Take(const CodeView& code, int offset) {
   std::vector<uint64_t> now(words_, 0);
-  code.ForFollowing(offset, [&](int next) {
+  const auto add_those_at = [&](int next) {
     for (size_t w = 0; w < words_ && next / 2 < code.units(); ++w)
       now[w] |= live_[static_cast<size_t>(next / 2) * words_ + w];
-  });
+  };
+  code.ForFollowing(offset, add_those_at);
   const auto reads = [&](int local) { now[local / 64] |= uint64_t{1} << local % 64; };
   const auto writes = [&](int local) { now[local / 64] &= ~(uint64_t{1} << local % 64); };
   const CodeView::Instruction& i = code.At(offset);
@@ -72,6 +73,7 @@ bool Lives::Take(const CodeView& code, int offset) {
     default:
       break;
   }
+  code.ForHandlers(offset, add_those_at);  // what raises has written nothing
   uint64_t* const row = &live_[static_cast<size_t>(offset / 2) * words_];
   if (std::equal(now.begin(), now.end(), row)) return false;
   std::copy(now.begin(), now.end(), row);

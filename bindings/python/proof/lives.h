@@ -1,7 +1,7 @@
 // Which local names of a function may be read again from an instruction on: what a dead one holds is
 // no part of the state of the program. Called by body_state.cc. Invariant: a name that is said to be
 // dead is written before it is read, whatever happens; code whose names are read in other ways
-// (locals(), a handler of exceptions) has none.
+// (locals()) has none.
 #pragma once
 
 #include <vector>
