@@ -166,6 +166,65 @@ Tensor Selected(const Method& m, const Tensor& rows, double q) {
 }
 
 constexpr int64_t kLong = 4096;  // elements of a row of which sorting all takes longer
+constexpr int64_t kShort = 16;   // elements of a row that are compared faster than sorted
+
+// The elements of short rows at `places`, undefined ones elsewhere, without gradients: Batcher's
+// network (Knuth 1998, 5.3.4) puts rows in order side by side, as minima and maxima of slices, of
+// which only those are made that lead to a place. A NaN becomes all that it is compared with, and so
+// every element of its row.
+std::vector<Tensor> InOrder(const Tensor& rows, const std::vector<bool>& places) {
+  const auto n = static_cast<int64_t>(places.size());
+  struct Comparison {
+    int64_t low, high;
+    bool least = false, most = false;  // which of the two is wanted
+  };
+  std::vector<Comparison> network;
+  for (int64_t p = 1; p < n; p *= 2) {
+    for (int64_t k = p; k >= 1; k /= 2) {
+      for (int64_t j = k % p; j + k < n; j += 2 * k) {
+        for (int64_t i = j; i < std::min(j + k, n - k); ++i) {
+          if (i / (2 * p) == (i + k) / (2 * p)) network.push_back({i, i + k});
+        }
+      }
+    }
+  }
+  std::vector<bool> wanted = places;
+  for (size_t c = network.size(); c-- > 0;) {
+    Comparison& here = network[c];
+    const auto low = static_cast<size_t>(here.low), high = static_cast<size_t>(here.high);
+    here.least = wanted[low], here.most = wanted[high];
+    wanted[low] = wanted[high] = here.least || here.most;
+  }
+  std::vector<Tensor> out;
+  for (int64_t i = 0; i < n; ++i) out.push_back(Narrow(rows, rows.rank() - 1, i, 1));
+  for (const Comparison& c : network) {
+    Tensor &low = out[static_cast<size_t>(c.low)], &high = out[static_cast<size_t>(c.high)];
+    const Tensor least = c.least ? minimum(low, high) : Tensor();
+    high = c.most ? maximum(low, high) : Tensor();
+    low = least;
+  }
+  return out;
+}
+
+// A quantile of short rows for each level, without gradients.
+std::vector<Tensor> Compared(const Method& m, const Tensor& rows, absl::Span<const double> levels) {
+  const int64_t n = rows.dims().back();
+  std::vector<bool> places(static_cast<size_t>(n));
+  for (double q : levels) {
+    const Place<double> place = PlaceOf(m, double(n), q);
+    places[static_cast<size_t>(place.low)] = true;
+    if (place.weight != 0) places[static_cast<size_t>(place.high)] = true;
+  }
+  const std::vector<Tensor> ordered = InOrder(rows, places);
+  std::vector<Tensor> out;
+  for (double q : levels) {
+    const Place<double> place = PlaceOf(m, double(n), q);
+    const Tensor one = Between(m, place, ordered[static_cast<size_t>(place.low)],
+                               [&] { return ordered[static_cast<size_t>(place.high)]; });
+    out.push_back(IsFloat(one.dtype()) ? where(isnan(one), NAN, one) : one);
+  }
+  return out;
+}
 
 struct Asked {
   std::string_view op;
@@ -174,6 +233,30 @@ struct Asked {
   const Method* method;
   bool keepdims, skip_nan;
 };
+
+// A quantile of rows for each level.
+std::vector<Tensor> Sorted(const Tensor& rows, const Asked& asked) {
+  const Tensor sorted = sort(rows);
+  if (!sorted.ok()) return {asked.levels.values.size(), sorted};
+  const bool floats = IsFloat(rows.dtype());
+  const Tensor none = floats ? isnan(sorted.Detach()) : Tensor();
+  const auto n = static_cast<double>(rows.dims().back());
+  Tensor ordered = sorted, count, nothing;
+  if (floats && asked.skip_nan) {
+    count = sum(astype(logical_not(none), DType::kF64), Last(), true);
+    nothing = equal(count, 0.0);
+    ordered = where(none, 0.0, sorted);
+  } else if (floats) {
+    nothing = At(none, n - 1);  // NaN comes last
+  }
+  std::vector<Tensor> out;
+  for (double q : asked.levels.values) {
+    Tensor one = count.defined() ? OneQuantile(*asked.method, ordered, count, q)
+                                 : OneQuantile(*asked.method, ordered, n, q);
+    out.push_back(nothing.defined() ? where(nothing, NAN, one) : one);
+  }
+  return out;
+}
 
 Tensor Body(const Tensor& x, const DimVec& reduced, const Asked& asked) {
   // The axes that are reduced, as one at the end.
@@ -189,31 +272,18 @@ Tensor Body(const Tensor& x, const DimVec& reduced, const Asked& asked) {
   DimVec rows = kept;
   rows.push_back(n);
   const Tensor given = reshape(permute_dims(x, order), rows);
-  const bool floats = IsFloat(x.dtype());
-  if (n >= kLong && asked.levels.values.size() == 1 && !asked.skip_nan && !NeedsGrad(State(), x)) {
+  const bool floats = IsFloat(x.dtype()), plain = !asked.skip_nan && !NeedsGrad(State(), x);
+  if (n >= kLong && asked.levels.values.size() == 1 && plain) {
     Tensor one = Selected(*asked.method, given, asked.levels.values[0]);
     if (floats) one = where(any(isnan(given), Last(), true), NAN, one);
     DimVec dims(asked.levels.dims.begin(), asked.levels.dims.end());
     dims.insert(dims.end(), shown.begin(), shown.end());
     return reshape(one, dims);
   }
-  const Tensor sorted = sort(given);
-  const Tensor none = floats ? isnan(sorted.Detach()) : Tensor();
-  Tensor ordered = sorted, count, nothing;
-  if (floats && asked.skip_nan) {
-    count = sum(astype(logical_not(none), DType::kF64), Last(), true);
-    nothing = equal(count, 0.0);
-    ordered = where(none, 0.0, sorted);
-  } else if (floats) {
-    nothing = At(none, double(n - 1));  // NaN comes last
-  }
-  std::vector<Tensor> out;
-  for (double q : asked.levels.values) {
-    Tensor one = count.defined() ? OneQuantile(*asked.method, ordered, count, q)
-                                 : OneQuantile(*asked.method, ordered, double(n), q);
-    if (nothing.defined()) one = where(nothing, NAN, one);
-    out.push_back(reshape(one, shown));
-  }
+  std::vector<Tensor> out = plain && n <= kShort
+                                ? Compared(*asked.method, given, asked.levels.values)
+                                : Sorted(given, asked);
+  for (Tensor& one : out) one = reshape(one, shown);
   DimVec dims(asked.levels.dims.begin(), asked.levels.dims.end());
   dims.insert(dims.end(), shown.begin(), shown.end());
   if (out.empty()) return full(dims, Scalar::Int(0), x.dtype());

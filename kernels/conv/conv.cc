@@ -5,6 +5,7 @@
 #include "core/tuned.h"
 #include "kernels/conv/dense.h"
 #include "kernels/conv/lines.h"
+#include "kernels/conv/plane.h"
 
 namespace frazil {
 namespace {
@@ -30,8 +31,8 @@ class Forward {
   void Run() {
     if (TryPointwise()) return;
     conv::TakeImage<U>(&g_);
-    if (g_.dtype == DType::kF32 && conv::TryLines<float>(g_, ResolveIsa(isa_))) return;
-    if (g_.dtype == DType::kF64 && conv::TryLines<double>(g_, ResolveIsa(isa_))) return;
+    if (g_.dtype == DType::kF32 && TryFloats<float>()) return;
+    if (g_.dtype == DType::kF64 && TryFloats<double>()) return;
     const Patches<U> patches = conv::PatchesOf<U>(g_);
     const int64_t fit = SecondLevelCacheBytes() / 4 / (pitch_ * int64_t(sizeof(U)));
     const int64_t rows = fit / kRowsOfTile * kRowsOfTile;
@@ -49,6 +50,12 @@ class Forward {
   }
 
  private:
+  template <typename S>
+  bool TryFloats() {
+    const Isa isa = ResolveIsa(isa_);
+    return conv::TryPlane<S>(g_, isa) || conv::TryLines<S>(g_, isa);
+  }
+
   // A window of one element that moves by one: the image itself is the matrix.
   bool TryPointwise() {
     if (s_.kernel_h != 1 || s_.kernel_w != 1 || s_.stride_h != 1 || s_.stride_w != 1) return false;
