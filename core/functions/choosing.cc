@@ -181,7 +181,8 @@ Tensor argpartition(const Tensor& x, const Ints& kth, std::optional<int64_t> axi
 
 namespace {
 
-constexpr int64_t kBlock = 512;  // elements, of which topk asks for the largest one
+constexpr int64_t kBlock = 512;    // elements, of which topk asks for the largest one
+constexpr int64_t kFewOfRow = 64;  // of so many elements topk asks for one: they need not be sorted
 
 // The first k indices that sort a long vector, which lie in the k blocks whose own first elements come
 // first.
@@ -195,6 +196,13 @@ Tensor FirstOfBlocks(const Tensor& x, int64_t k, bool largest) {
   const Tensor every = concat({flatten(places), rest}, 0);
   const Tensor order = argsort(take(x, every, 0), -1, largest);
   return take(every, Narrow(order, 0, 0, k), 0);
+}
+
+// The first k indices that sort a row, which a partition finds in any order.
+Tensor FirstOfRows(const Tensor& x, int64_t axis, int64_t k, bool largest) {
+  const Tensor key = !largest ? x : IsFloat(x.dtype()) ? negative(x) : bitwise_invert(x);
+  const Tensor some = Narrow(Along(OpId::k_argsort, key, axis, 1 + k), int(axis), 0, k);
+  return take_along_axis(some, argsort(take_along_axis(key, some, axis), axis), axis);
 }
 
 }  // namespace
@@ -212,7 +220,9 @@ Tensors topk(const Tensor& x, int64_t k, int64_t axis, bool largest) {
     const Tensor order = FirstOfBlocks(x.Detach(), k, largest);
     return {take(x, order, 0), order};
   }
-  const Tensor order = Narrow(argsort(x, *along, largest), *along, 0, k);
+  const bool few = k > 0 && k * kFewOfRow <= n && !IsBool(x.dtype()) && !IsComplex(x.dtype());
+  const Tensor order = few ? FirstOfRows(x.Detach(), *along, k, largest)
+                           : Narrow(argsort(x, *along, largest), *along, 0, k);
   return {take_along_axis(x, order, *along), order};
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/backend.h"
 #include "core/functions/composite.h"
+#include "core/functions/parts.h"
 #include "core/threads/parallel.h"
 #include "core/tuned.h"
 
@@ -21,6 +22,10 @@ Tensor Rows(const Tensor& x) {
 }
 
 constexpr int64_t kTables = 4;  // an addition to the same count waits for the one before
+
+Tensor Negative(int64_t least) {
+  return ValueError("[bincount] elements must not be negative, got ", least, ".");
+}
 
 // Of `count` tables, `apart` from each other, the first n elements.
 void AddTables(const int64_t* tables, int64_t count, int64_t apart, int64_t n, int64_t* counts) {
@@ -57,6 +62,23 @@ void CountOnThreads(const int64_t* x, int64_t size, int64_t n, int64_t* counts) 
   AddTables(tables.data(), parts, n, n, counts);
 }
 
+// The same without looking at what is counted but for the largest of it: a call that is followed can
+// be skipped where this is the same.
+Tensor CountByOps(const Tensor& x, const Tensor& weights, int64_t least) {
+  int64_t n = least;
+  if (x.size() > 0) {
+    const auto negative = IsAny(less(x, 0));
+    if (!negative.ok()) return Tensor(negative.status());
+    const auto extreme = *negative ? Integer(min(x)) : Integer(max(x));
+    if (!extreme.ok()) return Tensor(extreme.status());
+    if (*negative) return Negative(*extreme);
+    n = std::max(n, *extreme + 1);
+  }
+  const Tensor ones = filled(x.dims(), Scalar::Int(1), DType::kI64, x.device());
+  const Tensor& updates = weights.defined() ? weights : ones;
+  return index_add(filled({n}, Scalar::Int(0), updates.dtype(), x.device()), x, updates);
+}
+
 }  // namespace
 
 Tensor bincount(const Tensor& x, const Tensor& weights, int64_t least) {
@@ -68,8 +90,14 @@ Tensor bincount(const Tensor& x, const Tensor& weights, int64_t least) {
     return ValueError("[bincount] needs a vector, got shape ", ToString(x.dims()), ".");
   if (IsInexact(x.dtype()) && x.size() > 0)
     return TypeError("[bincount] takes integers, got ", Name(x.dtype()), ".");
+  if (weighs && weights.dims() != x.dims()) {
+    return ValueError("[bincount] weights have shape ", ToString(weights.dims()), ", not ",
+                      ToString(x.dims()), ".");
+  }
+  const Tensor w = !weighs || IsFloat(weights.dtype()) ? weights : astype(weights, DType::kF64);
   const Tensor whole = Rows(astype(x, DType::kI64));
   if (!whole.ok()) return whole;
+  if (State().door) return CountByOps(whole, w, least);
   if (Status s = Read(*whole.value()); !s.ok()) return Tensor(std::move(s));
   const auto host = OnHost(*whole.value());
   if (!host.ok()) return Tensor(host.status());
@@ -87,19 +115,9 @@ Tensor bincount(const Tensor& x, const Tensor& weights, int64_t least) {
          largest > seen && !high.compare_exchange_weak(seen, largest);) {
     }
   });
-  if (signs.load() < 0) {
-    return ValueError("[bincount] elements must not be negative, got ",
-                      *std::min_element(data, data + size), ".");
-  }
+  if (signs.load() < 0) return Negative(*std::min_element(data, data + size));
   const int64_t n = std::max(least, high.load() + 1);
-  if (weighs) {
-    if (weights.dims() != x.dims()) {
-      return ValueError("[bincount] weights have shape ", ToString(weights.dims()), ", not ",
-                        ToString(x.dims()), ".");
-    }
-    const Tensor w = IsFloat(weights.dtype()) ? weights : astype(weights, DType::kF64);
-    return index_add(filled({n}, Scalar::Int(0), w.dtype(), x.device()), whole, w);
-  }
+  if (weighs) return index_add(filled({n}, Scalar::Int(0), w.dtype(), x.device()), whole, w);
   auto out = Value::Allocate(DType::kI64, Device(), Dense({n}));
   if (!out.ok()) return Tensor(std::move(out).status());
   auto* const counts = reinterpret_cast<int64_t*>((*out)->data);

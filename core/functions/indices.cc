@@ -7,13 +7,12 @@
 #include "core/backend.h"
 #include "core/check.h"
 #include "core/functions/composite.h"
+#include "core/functions/parts.h"
 #include "core/infer.h"
 #include "core/tuned.h"
 
 namespace frazil::ops {
 namespace {
-
-using DimVec = absl::InlinedVector<int64_t, 8>;
 
 int64_t ExtentOf(Dims dims, const ArrayIndex& index) {
   int64_t extent = 1;
@@ -122,14 +121,9 @@ Tensor TruePositions(const Tensor& x, bool split) {
     const int64_t attrs[] = {*few, split};
     return Apply(OpId::k_positions, {&mask}, attrs);
   }
-  const Tensor count = count_nonzero(mask);
-  if (!count.ok()) return count;
-  const ValueRef number = count.value_ref();
-  if (Status s = Read(*number, Reading::kNumber); !s.ok()) return Tensor(std::move(s));
-  const auto host = OnHost(*number);
-  if (!host.ok()) return Tensor(host.status());
-  int64_t attrs[] = {0, split};
-  std::memcpy(attrs, (*host)->data, sizeof(int64_t));
+  const StatusOr<int64_t> count = Integer(count_nonzero(mask));
+  if (!count.ok()) return Tensor(count.status());
+  const int64_t attrs[] = {*count, split};
   return Apply(OpId::k_positions, {&mask}, attrs);
 }
 

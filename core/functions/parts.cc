@@ -50,6 +50,16 @@ StatusOr<std::vector<int64_t>> Integers(const Tensor& x) {
   return out;
 }
 
+StatusOr<int64_t> Integer(const Tensor& x) {
+  if (!x.ok()) return x.status();
+  const ValueRef number = x.value_ref();
+  FZ_RETURN_IF_ERROR(Read(*number, Reading::kNumber));
+  FZ_ASSIGN_OR_RETURN(const ValueRef host, OnHost(*number));
+  int64_t out;
+  std::memcpy(&out, host->data, sizeof out);
+  return out;
+}
+
 StatusOr<bool> IsAny(const Tensor& mask) {
   const Tensor some = any(mask);
   if (!some.ok()) return some.status();

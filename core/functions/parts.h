@@ -66,6 +66,8 @@ std::string FloatText(double v);
 Tensor OfInts(absl::Span<const int64_t> values);
 // Whether any element is true; reads it.
 StatusOr<bool> IsAny(const Tensor& mask);
+// The one int64 that x holds; reads it.
+StatusOr<int64_t> Integer(const Tensor& x);
 // The elements of a vector of integers or bools, as int64; reads them.
 StatusOr<std::vector<int64_t>> Integers(const Tensor& x);
 

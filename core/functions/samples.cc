@@ -259,7 +259,7 @@ Tensors histogram(const Tensor& x, const Bins& bins, const Interval& interval,
     w = flatten(IsFloat(weights->dtype()) ? *weights : astype(*weights, DType::kF64));
   }
   const DType dtype = edges.dtype();
-  const bool equal = !bins.edges.defined() && !weights &&
+  const bool equal = !bins.edges.defined() && !weights && !State().door &&
                      (dtype == DType::kF32 || dtype == DType::kF64) &&
                      Promote(x.dtype(), dtype) == dtype;
   Tensor counts = equal ? count_in_bins(astype(x, dtype), edges)

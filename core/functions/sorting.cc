@@ -1,11 +1,12 @@
-// Order and running sums along any axis, which are ops; and searchsorted, which reads its data.
+// Order and running sums along any axis, which are ops; and searchsorted, which reads its data where
+// nobody follows what is done.
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <vector>
 
 #include "core/backend.h"
 #include "core/functions/composite.h"
+#include "core/functions/indices.h"
 #include "core/functions/parts.h"
 #include "core/infer.h"
 #include "core/threads/parallel.h"
@@ -73,10 +74,10 @@ void Positions(const Value& sorted, const Value& values, bool right, int64_t* ou
       for (int64_t s = 0; s < searches; ++s) keys[s] = Key(At<T>(values.data, i + s));
       if (right) {
         const auto before = [&](int64_t s, auto v) { return v <= keys[s]; };
-        CountFirst<T>(data, numbers, searches, before, out + i);
+        CountFirst<T>(data, n, searches, before, out + i);
       } else {
         const auto before = [&](int64_t s, auto v) { return v < keys[s]; };
-        CountFirst<T>(data, numbers, searches, before, out + i);
+        CountFirst<T>(data, n, searches, before, out + i);
       }
       for (int64_t s = 0; s < searches; ++s) {
         if (keys[s] != keys[s]) out[i + s] = right ? n : numbers;
@@ -166,20 +167,27 @@ Tensor cumulative_prod(const Tensor& x, int64_t axis, std::optional<DType> dtype
 
 namespace {
 
-// A binary search of all values at once, for those that differ between the examples of a vmap.
+// A binary search of all values at once, which reads nothing: for those that differ between the
+// examples of a vmap, and for calls that are followed, which could not be skipped otherwise. It looks
+// where CountFirst looks, so that they agree even about what is not sorted.
 Tensor SearchedByOps(const Tensor& sorted, const Tensor& values, bool right) {
   if (!sorted.ok()) return sorted;
   if (!values.ok()) return values;
-  const int64_t n = sorted.dims()[0];
+  const bool nans = IsFloat(values.dtype());  // which come last
+  const Tensor none = nans ? isnan(values) : Tensor();
   Tensor count = full(values.dims(), Scalar::Int(0), DType::kI64, values.device());
-  for (int64_t step = n ? int64_t(std::bit_floor(uint64_t(n))) : 0; step > 0; step /= 2) {
-    const Tensor next = count + step;
-    const Tensor at = take(sorted, minimum(next, n) - 1, 0);
-    Tensor before = right ? less_equal(at, values) : less(at, values);
-    if (IsFloat(values.dtype()))  // NaN comes last
-      before = logical_or(
-          before, right ? isnan(values) : logical_and(isnan(values), logical_not(isnan(at))));
-    count = where(logical_and(less_equal(next, n), before), next, count);
+  const auto step = [&](const Tensor& at, int64_t more) {
+    const Tensor here = TakeAt(sorted, at, 0);
+    Tensor before = right ? less_equal(here, values) : less(here, values);
+    if (nans) {
+      before = bitwise_or(before,
+                          right ? none : bitwise_and(none, logical_not(isnan(here))));
+    }
+    return where(before, count + more, count);
+  };
+  for (int64_t left = sorted.dims()[0]; left > 0; left -= std::max<int64_t>(left / 2, 1)) {
+    const int64_t half = std::max<int64_t>(left / 2, 1);
+    count = step(half > 1 ? count + (half - 1) : count, half);
   }
   return count;
 }
@@ -198,10 +206,9 @@ Tensor searchsorted(const Tensor& sorted, const Tensor& values, bool right) {
     return TypeError("[searchsorted] is not defined for complex numbers: ", Describe(sorted),
                      " and ", Describe(values), ".");
   }
-  for (const Tensor* t : {&sorted, &values}) {
-    if (Behind(t->value_ref()).get() != t->value())
-      return SearchedByOps(astype(sorted, dtype), astype(values, dtype), right);
-  }
+  bool by_ops = State().door != nullptr;
+  for (const Tensor* t : {&sorted, &values}) by_ops |= Behind(t->value_ref()).get() != t->value();
+  if (by_ops) return SearchedByOps(astype(sorted, dtype), astype(values, dtype), right);
   const auto s = Data(astype(sorted, dtype)), v = Data(astype(values, dtype));
   if (!s.ok()) return Tensor(s.status());
   if (!v.ok()) return Tensor(v.status());
@@ -269,7 +276,7 @@ Tensor unique_values(const Tensor& x, bool equal_nan) {
     Tensor differs = not_equal(here, before);
     if (equal_nan && IsInexact(among.dtype()))
       differs = bitwise_and(differs, logical_not(bitwise_and(isnan(here), isnan(before))));
-    return concat({full({1}, Scalar::Bool(true), DType::kBool, among.device()), differs}, 0);
+    return pad(differs, {1, 0}, Scalar::Bool(true));
   });
   Index mask{.kind = Index::Kind::kTensor};
   mask.tensor = first;

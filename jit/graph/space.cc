@@ -375,10 +375,22 @@ class Analyser {
     return std::find(space_.parallel.begin(), space_.parallel.end(), axis) != space_.parallel.end();
   }
 
-  // Every axis that is not the loop's, ordered as in the output that has most of them.
+  // How many of the outputs have their elements next to each other along an axis.
+  int64_t LieAlong(int axis) {
+    return std::count_if(space_.outputs.begin(), space_.outputs.end(), [&](int32_t id) {
+      const SpaceMember& m = member(id);
+      for (int i = node(id).layout->rank; i-- > 0;) {
+        if (node(id).layout->extents[i] != 1) return m.axes[i] == axis;
+      }
+      return false;
+    });
+  }
+
+  // Every axis that is not the loop's, ordered as in the output that has most of them; of several
+  // such, as most lie.
   bool FindParallel() {
     bool found = false;
-    size_t most = 0;
+    std::pair<size_t, int64_t> most;
     for (int32_t id : space_.outputs) {
       const Layout* layout = node(id).layout;
       const SpaceMember& m = member(id);
@@ -389,9 +401,10 @@ class Analyser {
         ++axes;
         if (!IsLoop(m.axes[i])) parallel.push_back(m.axes[i]);
       }
-      if (found && axes <= most) continue;
+      const std::pair now(axes, parallel.empty() ? 0 : LieAlong(parallel.back()));
+      if (found && now <= most) continue;
       found = true;
-      most = axes;
+      most = now;
       space_.parallel = std::move(parallel);
     }
     if (!found) return false;

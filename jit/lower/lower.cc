@@ -18,6 +18,8 @@ namespace {
 using kir::V;
 
 constexpr size_t kMaxName = 60;
+constexpr int64_t kMinTurned = 4096;  // elements that are turned for a kernel
+constexpr int64_t kShortRow = 8;      // elements of a row that is not worth a loop
 
 // The ops in order, for dumps and profilers.
 std::string NameOf(const Graph& graph, const std::vector<int32_t>& nodes) {
@@ -42,7 +44,7 @@ class Lowering {
       result_.launches.push_back(LowerScalarLoop(graph_, group_));
     } else if (node(first).op == OpId::k_concat) {
       LowerConcat(first);
-    } else if (node(first).op == OpId::k_pad && StandsAlone(node(first))) {
+    } else if (node(first).op == OpId::k_pad && PadsByParts(node(first))) {
       LowerPad(first);
     } else if (node(first).op == OpId::k_random_bits) {
       LowerRandomBits(first);
@@ -83,6 +85,7 @@ class Lowering {
       if (empty) return absl::OkStatus();
     }
     MakeRuns(&*space);
+    TurnReads(&*space);
     KernelMaker maker(NameOf(space->GraphOf(graph_), space->nodes), AxesOf(*space));
     BodyWriter body(graph_, *space, &maker);
     if (!space->chunked) {
@@ -157,6 +160,58 @@ class Lowering {
     maker.ChooseAxes();
     maker.builder().Store(out, immediate ? maker.Param(from, dtype) : maker.builder().Load(in));
     result_.launches.push_back(maker.Finish(cost::Copy(bytes)));
+  }
+
+  // --- what an elementwise kernel would read across its rows: it is turned first
+  // ----------------------------------------------------------------------------------------
+
+  void TurnReads(Space* space) {
+    if (space->has_loop || space->repeat || !space->unrolled.empty() ||
+        !(node(space->nodes[0]).device == Device()))
+      return;
+    for (const int32_t id : space->nodes) {
+      if (!node(id).view && !IsPointwise(node(id).op)) return;
+    }
+    struct Copied {
+      int32_t base;
+      int64_t offset;
+      std::vector<int64_t> strides;
+      int32_t temporary;
+      std::vector<int64_t> dense;
+    };
+    std::vector<Copied> copied;
+    for (SpaceRead& read : space->reads) {
+      if (read.base < 0 || node(read.base).immediate) continue;
+      CopyAcross copy{node(node(read.node).operands[read.operand]).dtype, read.base, read.offset};
+      std::vector<int64_t> dense(space->extents.size(), 0);
+      int64_t size = 1;
+      for (size_t i = space->parallel.size(); i-- > 0;) {
+        const int axis = space->parallel[i];
+        if (read.strides[axis] == 0) continue;
+        copy.extents.insert(copy.extents.begin(), space->extents[axis]);
+        copy.strides.insert(copy.strides.begin(), read.strides[axis]);
+        dense[axis] = size;
+        size *= space->extents[axis];
+      }
+      if (size < kMinTurned) continue;
+      const auto same = std::find_if(copied.begin(), copied.end(), [&](const Copied& c) {
+        return c.base == read.base && c.offset == read.offset && c.strides == read.strides;
+      });
+      if (same != copied.end()) {
+        read.base = same->temporary;
+        read.strides = same->dense;
+      } else {
+        copy.to = -int32_t(result_.temporary_bytes.size()) - 1;
+        std::optional<Launch> launch = LowerTransposedCopy(copy);
+        if (!launch) continue;
+        result_.launches.push_back(*std::move(launch));
+        copied.push_back({read.base, read.offset, read.strides,
+                          NewTemporary(size * SizeOf(copy.dtype)), dense});
+        read.base = copy.to;
+        read.strides = std::move(dense);
+      }
+      read.offset = 0;
+    }
   }
 
   // --- long reductions
@@ -274,6 +329,13 @@ class Lowering {
     for (int i = 0; i < int(axes.extents.size()); ++i) {
       if (axes.extents[i] != 1) axes.parallel.push_back(i);
     }
+    if (!axes.parallel.empty() && axes.extents[axes.parallel.back()] < kShortRow) {
+      // What is read in longer runs is read so, though written apart.
+      const auto run = std::find_if(axes.parallel.begin(), axes.parallel.end(), [&](int a) {
+        return in[a] == 1 && axes.extents[a] >= kShortRow;
+      });
+      if (run != axes.parallel.end()) std::rotate(run, run + 1, axes.parallel.end());
+    }
     Copy(std::move(axes), PartOf(node(to).dtype), BaseOf(graph_, from), offset, in, to, to_offset,
          out);
   }
@@ -288,6 +350,14 @@ class Lowering {
       if (in.size > 0) CopyPart(x, in, {in.strides_, in.strides_ + in.rank}, id, start * step);
       start += in.extents[axis];
     }
+  }
+
+  // Rows of a few elements take longer than filling all and copying what is no padding.
+  bool PadsByParts(const Node& n) const {
+    if (StandsAlone(n)) return true;
+    int64_t row = 1;
+    for (int i = n.layout->rank - 1; i >= 0 && row == 1; --i) row = n.layout->extents[i];
+    return group_.nodes.size() == 1 && n.device == Device() && row < kShortRow;
   }
 
   // The constant everywhere, then the operand over it: without predicates.

@@ -146,6 +146,22 @@ TEST(Conv, Lines) {
   }
 }
 
+// One channel and one output: lines around the vectors' widths, windows of one row and one column,
+// padding, images that lie in a larger one.
+TEST(Conv, Plane) {
+  std::mt19937_64 rng(6);
+  for (int64_t width : {1, 5, 8, 9, 33, 71, 140}) {
+    Check<float>(rng, Shape(2, 5, width, 1, 3, 3, 1, 1, 1, 1), 0, 0, width == 9);
+    Check<double>(rng, Shape(2, 4, width, 1, 1, 5, 1, 1, 2, 1), 0, 2, width == 5);
+    Check<float>(rng, Shape(1, 9, width, 1, 7, 1, 1, 1, 0, 1), 1, 0, false);
+  }
+  ConvShape s = Shape(3, 12, 50, 1, 3, 4, 1, 1, 0, 1);
+  s.stride_h = 2, s.dilation_h = 3, s.out_h = (12 - 7) / 2 + 1;
+  Check<float>(rng, s, 0, 0, true);
+  s.left = -3, s.top = 4, s.out_w = 60, s.out_h = 7;
+  Check<double>(rng, s, 0, 0, false);
+}
+
 // Sums over runs: widths and outputs around the tiles' edges; pieces that end within a line, or
 // hold many small images; lines that are far apart.
 TEST(Conv, Runs) {
@@ -184,6 +200,7 @@ TEST(Conv, Threads) {
     Check<float>(rng, Shape(1, 6, 6, 600, 3, 3, 9, 1, 0, 1), 1, 2, false);
     Check<float>(rng, Shape(2, 40, 40, 20, 1, 1, 30, 1, 0, 1), 0, 0, false);
     Check<float>(rng, Shape(11, 33, 32, 2, 3, 3, 5, 1, 1, 1), 0, 0, false);
+    Check<float>(rng, Shape(2, 60, 150, 1, 5, 5, 1, 1, 2, 1), 0, 0, false);
   };
   const int before = NumThreads();
   for (const int threads : {1, 2, 3, 5}) {

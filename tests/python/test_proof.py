@@ -278,6 +278,25 @@ class S:
 s = S()
 @trace
 def f(x): return x * s.a + S().b * s.table["k"]
+
+## searches
+@trace
+def f(x):
+    grid = fz.asarray([0.25, 1.0, 2.0])
+    return [
+        fz.searchsorted(grid, x), fz.searchsorted(grid, x, side="right") + 1,
+        fz.digitize(x, grid), fz.interp(x, grid, grid * 2), fz.searchsorted(x, grid),
+    ]
+
+## counts
+@trace
+def f(x):
+    whole = (x * 3).astype(fz.int64)
+    counts, edges = fz.histogram(x, fz.asarray([0.0, 1.0, 2.0]))
+    return [
+        fz.bincount(whole), fz.bincount(whole, x, minlength=9), counts, edges,
+        fz.histogram(x, 4, range=(0.0, 2.0))[0], fz.unique_values(x),
+    ]
 """)
 
 

@@ -392,7 +392,7 @@ class TestRefusals:
         x = vector(1, 2)
         self.refused(lambda x: x * x.sum().item(), x, match="reads a float into the program (")
         self.refused(lambda x: x * float(np.asarray(x)[0]), x, match="reads a tensor's bytes")
-        self.refused(lambda x: fz.searchsorted(x, x), x, match="reads a tensor's bytes")
+        self.refused(lambda x: fz.histogram(x, 3)[0], x, match="reads a tensor's bytes")
         self.refused(lambda x: [x * 2, {1}], x, match="type set, which cannot be made again")
         w = fz.ones(2, requires_grad=True)
         self.refused(lambda x: x * w, x, match="history for gradients begins outside")

@@ -59,6 +59,34 @@ def test_searchsorted(threads, dtype):
                 np.testing.assert_array_equal(np.asarray(got), np.searchsorted(a, v, side=side))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "bool"])
+def test_followed_searches_find_the_same(dtype):
+    """A traced call searches by ops; it even looks where the other does in what is not sorted."""
+    for n in (0, 1, 2, 3, 8, 77):
+        for a in (np.sort(numbers(n, dtype)), numbers(n, dtype)):
+            x, v = fz.asarray(a), fz.asarray(numbers(50, dtype, 2))
+            for side in ("left", "right"):
+                f = fz.trace(lambda x, v, side=side: fz.searchsorted(x, v, side=side))
+                with fz.mode("eager"):
+                    want = f(x, v).tolist()
+                assert [f(x, v).tolist() for _ in range(3)] == [want] * 3
+
+
+def test_followed_counts():
+    x = fz.asarray([3, 0, 3, 9, 1])
+    for weights in (None, fz.asarray([0.5, 1.0, 2.0, 4.0, 8.0]), fz.asarray([1, 2, 3, 4, 5])):
+        f = fz.trace(lambda x, w=weights: fz.bincount(x, w, minlength=4))
+        for y in (x, x, x[:3], x[:0], x) if weights is None else (x, x * 2, x):
+            with fz.mode("eager"):
+                want = f(y)
+            got = f(y)
+            assert (got.dtype, got.tolist()) == (want.dtype, want.tolist())
+        with pytest.raises(ValueError, match="must not be negative, got -2"):
+            f(fz.asarray([1, -1, -2, 0, 1]))
+    with pytest.raises(ValueError, match=r"weights have shape \[2\], not \[5\]"):
+        fz.trace(fz.bincount)(x, fz.ones(2))
+
+
 @pytest.mark.parametrize("largest", [True, False])
 @pytest.mark.parametrize("dtype", ["int32", "uint8", "float32", "float64"])
 def test_topk(dtype, largest):
@@ -72,6 +100,24 @@ def test_topk(dtype, largest):
                 values, indices = fz.topk(x, k, largest=largest)
                 np.testing.assert_array_equal(np.asarray(indices), order[:k])
                 np.testing.assert_array_equal(np.asarray(values), np.asarray(x)[order[:k]])
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int64", "float16", "float32", "float64"])
+def test_topk_of_rows(dtype):
+    """A few of a row are found without a sort of all: as a sort has them, in either direction."""
+    x = numbers(3 * 700, dtype).reshape(3, 700)
+    x[1] = x[1, 0]
+    for a in (x, x.T):
+        t, axis = fz.asarray(a), a.shape.index(700)
+        for largest in (True, False):
+            order = np.asarray(fz.argsort(t, axis=axis, descending=largest))
+            for k in (1, 3, 10):
+                values, indices = fz.topk(t, k, axis=axis, largest=largest)
+                want = np.take(order, range(k), axis=axis)
+                np.testing.assert_array_equal(np.asarray(indices), want)
+                np.testing.assert_array_equal(
+                    np.asarray(values), np.take_along_axis(a, want, axis=axis)
+                )
 
 
 def test_topk_of_blocks_without_numbers():
