@@ -1,11 +1,14 @@
 """Runs the programs of examples/gallery and prints a table of them; `./dev gallery` calls it.
 
-    ./dev gallery [NAME ...] [--small] [--rounds N] [--plots DIR] [--write]
+    ./dev gallery [NAME ...] [--small] [--rounds N] [--processor] [--plots DIR] [--write]
 
 Each program runs in full, eager (`fz.mode("eager")`) and traced; the results must have the same
 bits. Times are of the whole program, the best of the rounds, after a run of each kind with small
 sizes, and so with most kernels compiled. peer() of examples/gallery/peers/NAME.py does the same
 work in NumPy, PyTorch or JAX, where that is installed, and returns the quality that it reaches.
+
+On a machine that has other work to do, `taskset -c 0 ./dev gallery --processor` is steadier: one
+thread for all, and the seconds that the processor spent on it.
 """
 
 import argparse
@@ -62,25 +65,23 @@ def bits(results):
     return [(a.dtype, a.shape, a.tobytes()) for a in arrays]
 
 
-def run(program, small=False, mode="auto"):
+def run(program, small=False, mode="auto", clock=time.perf_counter):
     """What main() returns, and the seconds that it took."""
-    begin = time.perf_counter()
+    begin = clock()
     with fz.mode(mode):
         results = program.main(small)
     fz.synchronize()
-    return results, time.perf_counter() - begin
+    return results, clock() - begin
 
 
-def timed(call):
-    begin = time.perf_counter()
+def timed(call, clock):
+    begin = clock()
     result = call()
-    return result, time.perf_counter() - begin
+    return result, clock() - begin
 
 
-def measured(name, small, rounds=1):
-    """The row of the table, what was computed, and how many times as fast as its twin it is, eager
-    and traced; None if that did not run.
-    """
+def measured(name, small, rounds=1, clock=time.perf_counter):
+    """The row of the table, and what was computed."""
     program = load(name)
     framework, peer = peer_of(name)
     for mode in ("eager", "auto"):
@@ -89,12 +90,12 @@ def measured(name, small, rounds=1):
         peer(True)
     eager_times, traced_times, peer_times = [], [], []
     for _ in range(rounds):
-        eager, seconds = run(program, small, "eager")
+        eager, seconds = run(program, small, "eager", clock)
         eager_times.append(seconds)
-        traced, seconds = run(program, small)
+        traced, seconds = run(program, small, clock=clock)
         traced_times.append(seconds)
         if peer:
-            reached, seconds = timed(lambda: peer(small))
+            reached, seconds = timed(lambda: peer(small), clock)
             peer_times.append(seconds)
     agree = bits(eager) == bits(traced)
     eager_time, traced_time = min(eager_times), min(traced_times)
@@ -108,12 +109,11 @@ def measured(name, small, rounds=1):
         return (
             [*row, f"no {framework}", "", "equal bits" if agree else "THE BITS DIFFER"],
             traced,
-            None,
         )
     seconds = min(peer_times)
     ratios = seconds / eager_time, seconds / traced_time
     row += [f"{seconds:.2f} s, {reached:.3g} ({framework})", f"{ratios[0]:.2f}, {ratios[1]:.2f}"]
-    return [*row, "equal bits" if agree else "THE BITS DIFFER"], traced, ratios
+    return [*row, "equal bits" if agree else "THE BITS DIFFER"], traced
 
 
 def plot(name, figure, folder):
@@ -145,21 +145,43 @@ def plot(name, figure, folder):
     picture.savefig(folder / f"{name}.svg")
 
 
+HEAD = ["program", "quality", "eager", "`fz.trace`", "twin", "twin's time / ours", "results"]
+
+
 def table(rows):
-    head = ["program", "quality", "eager", "`fz.trace`", "twin", "twin's time / ours", "results"]
-    cells = [head, *rows]
+    """With the geometric means of what its rows say about the twins."""
+    cells = [HEAD, *rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     cells.insert(1, ["-" * width for width in widths])
-    return "".join(
+    text = "".join(
         f"| {' | '.join(c.ljust(w) for c, w in zip(row, widths, strict=True))} |\n" for row in cells
+    )
+    ratios = [[float(ratio) for ratio in row[5].split(", ")] for row in rows if row[5]]
+    if not ratios:
+        return text
+    eager, traced = (
+        math.exp(sum(map(math.log, c)) / len(ratios)) for c in zip(*ratios, strict=True)
+    )
+    return text + (
+        f"\nGeometric means of the twins' times over ours: {eager:.2f} eager, {traced:.2f} traced "
+        f"({len(ratios)} programs).\n"
     )
 
 
-def write(text):
-    """Puts the table into docs/gallery.md."""
+def rows_of(text):
+    """Those of a table."""
+    lines = [line for line in text.splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[2:]]
+
+
+def write(rows):
+    """Puts rows into the table of docs/gallery.md; those of other programs stay."""
     page = PAGE.read_text(encoding="utf-8")
     before, rest = page.split(BEGIN)
-    PAGE.write_text(f"{before}{BEGIN}\n\n{text}\n{END}{rest.split(END)[1]}", encoding="utf-8")
+    old, after = rest.split(END)
+    known = {row[0]: row for row in [*rows_of(old), *rows]}
+    text = table([known[name] for name in sorted(known)])
+    PAGE.write_text(f"{before}{BEGIN}\n\n{text}\n{END}{after}", encoding="utf-8")
 
 
 def main():
@@ -170,34 +192,29 @@ def main():
         "--plots", type=Path, default=FOLDER.parents[1] / "build" / "gallery", help="their folder"
     )
     parser.add_argument("--rounds", type=int, default=1, help="of which the best time counts")
-    parser.add_argument("--write", action="store_true", help=f"the table goes into {PAGE.name}")
+    parser.add_argument("--write", action="store_true", help=f"the rows go into {PAGE.name}")
+    parser.add_argument(
+        "--processor", action="store_true", help="seconds of the processor, all threads together"
+    )
     args = parser.parse_args()
     if unknown := [name for name in args.names if name not in NAMES]:
         parser.error(f"no program {', '.join(unknown)}; there are: {', '.join(NAMES)}")
     drawn = importlib.util.find_spec("matplotlib") is not None
-    rows, ratios = [], []
+    clock = time.process_time if args.processor else time.perf_counter
+    rows = []
     for name in args.names or NAMES:
         if missing := lacks(name):
             print(f"{name} is left out: {missing} is not installed.", file=sys.stderr)
             continue
-        row, results, faster = measured(name, args.small, args.rounds)
+        row, results = measured(name, args.small, args.rounds, clock)
         rows.append(row)
-        ratios += [faster] if faster else []
         if drawn:
             plot(name, results["figure"], args.plots)
         if sys.stderr.isatty():
             print(f"{name}: done", file=sys.stderr)
-    text = table(rows)
-    if ratios:
-        columns = zip(*ratios, strict=True)
-        eager, traced = (math.exp(sum(map(math.log, c)) / len(ratios)) for c in columns)
-        text += (
-            f"\nGeometric means of the twins' times over ours: {eager:.2f} eager, {traced:.2f} "
-            f"traced ({len(ratios)} programs).\n"
-        )
-    print(text, end="")
+    print(table(rows), end="")
     if args.write:
-        write(text)
+        write(rows)
     print(
         f"Plots are in {args.plots}."
         if drawn
