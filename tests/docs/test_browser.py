@@ -1,4 +1,4 @@
-"""Pages in a browser: those of fn.show() and fz.profile, and the site, opened from files and clicked.
+"""Pages in a browser: of fn.show() and fz.profile, and the site, opened from files and clicked.
 
 Chromium without a display (tools/apt-docs.txt), driven by Playwright. It has no network, and what a
 page says to the console, fails at or asks for elsewhere fails its test.

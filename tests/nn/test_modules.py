@@ -92,6 +92,17 @@ def test_backward_hooks_are_called_by_traced_steps():
     assert trained(True) == trained(False)
 
 
+def test_forward_mode_names_the_backward_hook():
+    net = model()
+    for place in (net[0], net):
+        with place.register_full_backward_hook(lambda *_: None):
+            for call in (fz.jacfwd(net), lambda x: fz.jvp(net, (x,), (x,))):
+                message = rf"{type(place).__name__} has a hook .*\(register_full_backward_hook\)"
+                with pytest.raises(TypeError, match=message):
+                    call(X)
+    assert fz.jvp(net, (X,), (X,))[1].shape == net(X).shape
+
+
 def test_forward_hooks_with_kwargs():
     class Scaled(nn.Module):
         def forward(self, x, by=1.0):

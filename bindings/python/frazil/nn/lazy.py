@@ -1,10 +1,10 @@
 """Layers that learn the extents of their inputs from the first one, and then are plain layers.
 
-A lazy layer has no tensors until it is called, or until load_state_dict gives it some; then its class
-becomes that of the plain layer. What it is told before, to move, to be frozen, holds then; a state
-dict has its names, with None. Whatever asks for the parameters themselves is told that there are
-none, or an optimizer made too early would leave them out silently; so is who has a copy that fz.grad
-or fz.vmap make and throw away, as parameters made there would never come back.
+A lazy layer has no tensors until it is called, or until load_state_dict gives it some; then its
+class becomes that of the plain layer. What it is told before (to move, to be frozen) holds then;
+a state dict has its names, with None. Whatever asks for the parameters themselves is told that
+there are none, or an optimizer made too early would leave them out silently. So is a copy that
+fz.grad or fz.vmap make and throw away: parameters made there would never come back.
 """
 
 from __future__ import annotations
@@ -88,8 +88,8 @@ class _Lazy(Module):
     def _become(self, extent: int) -> None:
         if self._id != id(self):
             raise ValueError(
-                f"[nn.{type(self).__name__}] has no parameters before its first call, and this is a "
-                "copy, made by fz.grad, fz.vmap or another function of nests, whose parameters "
+                f"[nn.{type(self).__name__}] has no parameters before its first call, and this is "
+                "a copy, made by fz.grad, fz.vmap or another function of nests, whose parameters "
                 "would be lost: call the model once on an example before."
             )
         with _no_grad():

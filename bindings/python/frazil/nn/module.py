@@ -17,6 +17,7 @@ from frazil._parameters import items as _items
 from frazil._parameters import join as _join
 from frazil._parameters import register as _register
 from frazil._parameters import walk as _walk
+from frazil._progress import progress as _progress
 from frazil._tracked import Tracked
 from frazil.nn import hooks as _hooks_of
 from frazil.nn.hooks import Handle
@@ -436,7 +437,7 @@ class Module(Tracked):
         if not after:
             left.check(strict)
         with no_grad():
-            for name, tensor in own.items():
+            for name, tensor in _progress(own.items(), "load_state_dict"):
                 tensor[...] = state[name]
         for name, module in extra_states.items():
             if name in state:
