@@ -14,7 +14,7 @@ namespace frazil {
 namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
-constexpr int64_t kQuiet = kSecond / 2;   // most work is over by then
+constexpr int64_t kQuiet = kSecond;       // most work is over by then
 constexpr int64_t kEvery = kSecond / 10;  // between lines
 
 bool Wanted() {

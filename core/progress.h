@@ -1,5 +1,5 @@
-// A line on standard error that says how far long work is, such as compiling a plan's kernels
-// (jit/plan/plan_builder.cc). fz.progress is the same for loops in Python; here Python cannot run,
+// A line on standard error that says how far long work is: compiling a plan's kernels
+// (jit/plan/plan_builder.cc), taking weights out of a file (frozen/loaded.cc). fz.progress is the same for loops in Python; here Python cannot run,
 // because the host's lock is held and operands are plain pointers meanwhile.
 // Invariant: nothing is written unless FRAZIL_PROGRESS or a terminal asks for it and the work takes
 // long; a line that was begun is taken away at the end.

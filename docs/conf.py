@@ -27,5 +27,6 @@ html_show_sphinx = False
 html_show_copyright = False
 html_permalinks_icon = "#"
 html_use_index = True
+html_show_search_summary = False  # is fetched, which pages opened as files cannot do
 python_maximum_signature_line_length = 88
 toc_object_entries = False  # hundreds of functions in the margin

@@ -9,6 +9,7 @@
 #include "core/backend.h"
 #include "core/files/tensor_file.h"
 #include "core/functions/ops.h"
+#include "core/progress.h"
 #include "core/threads/parallel.h"
 #include "frozen/digest.h"
 #include "frozen/run.h"
@@ -81,6 +82,7 @@ Status TakeAndCheck(const TensorFile& file, std::string_view lines,
                       [](const Part& a, const Part& b) { return a.bytes.size() > b.bytes.size(); });
   std::atomic<size_t> next{0};
   std::atomic<const Part*> wrong{nullptr};
+  ProgressLine progress("loading weights", int64_t(parts.size()));
   ParallelFor(NumThreads(), 1, [&](int64_t, int64_t) {
     for (size_t i = next++; i < parts.size(); i = next++) {
       std::string_view bytes = parts[i].bytes;
@@ -89,6 +91,7 @@ Status TakeAndCheck(const TensorFile& file, std::string_view lines,
         bytes = {parts[i].to, bytes.size()};
       }
       if (Digest(bytes) != parts[i].digest) wrong = &parts[i];
+      progress.Advance();
     }
   });
   if (const Part* part = wrong)

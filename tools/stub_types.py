@@ -20,6 +20,7 @@ PARAMETERS = {
     "UPLO": "str",
     "program": "Any",
     "traced": "Any",
+    "told": "Any",
     "args": "tuple[Any, ...]",
     "kwargs": "dict[str, Any]",
     "init.timeout": "builtins.float",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 
 #include "bindings/python/convert.h"
 #include "bindings/python/cuda_interop.h"
@@ -197,51 +198,106 @@ Tensor FromObject(PyObject* object, const ImportOptions& options) {
   return TypeError("[asarray] cannot make a tensor from ", TypeName(object), ".");
 }
 
-namespace {
-
-template <typename T>
-void CopyRow(char* to, const char* from, int64_t n, int64_t stride) {
-  for (int64_t i = 0; i < n; ++i) std::memcpy(to + i * sizeof(T), from + i * stride, sizeof(T));
+Tensor FromAlikeArrays(PyObject* items) {
+  const Py_ssize_t n = PyTuple_GET_SIZE(items);
+  std::vector<std::unique_ptr<Py_buffer, void (*)(Py_buffer*)>> views;
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    PyObject* const item = PyTuple_GET_ITEM(items, i);
+    auto view = std::make_unique<Py_buffer>();
+    if (IsTensor(item) || !HasBuffer(item)) return Tensor();
+    if (PyObject_GetBuffer(item, view.get(), PyBUF_STRIDED_RO | PyBUF_FORMAT) < 0) {
+      PyErr_Clear();
+      return Tensor();
+    }
+    views.emplace_back(view.release(), [](Py_buffer* taken) {
+      PyBuffer_Release(taken);
+      delete taken;
+    });
+    const Py_buffer &first = *views[0], &own = *views.back();
+    const auto format = [](const Py_buffer& b) {
+      return std::string_view(b.format ? b.format : "");
+    };
+    if (own.ndim == 0 || own.ndim != first.ndim || format(own) != format(first) || !own.strides ||
+        !std::equal(own.shape, own.shape + own.ndim, first.shape) ||
+        (own.itemsize == 1 && HoldsTimes(item)))
+      return Tensor();
+  }
+  bool swap = false;
+  const auto dtype = ParseFormat(views[0]->format, views[0]->itemsize, &swap);
+  if (!dtype || swap) return Tensor();
+  DimVec dims(views[0]->shape, views[0]->shape + views[0]->ndim);
+  dims.insert(dims.begin(), n);
+  if (static_cast<int>(dims.size()) > kMaxRank || !CheckDims("asarray", dims, SizeOf(*dtype)).ok())
+    return Tensor();
+  auto value = Value::Allocate(*dtype, Device(), Dense(dims));
+  if (!value.ok()) return Tensor(std::move(value).status());
+  const int64_t bytes = (*value)->size() / n * SizeOf(*dtype);
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    const DimVec strides(views[i]->strides, views[i]->strides + views[i]->ndim);
+    CopyStrided((*value)->data + i * bytes, static_cast<const char*>(views[i]->buf),
+                Dims(dims).subspan(1), strides, SizeOf(*dtype), false);
+  }
+  return Tensor(*std::move(value));
 }
 
-void CopyInner(char* to, const char* from, int64_t n, int64_t stride, int size, bool swap) {
-  if (swap && size > 1) {
-    for (int64_t i = 0; i < n; ++i)
-      std::reverse_copy(from + i * stride, from + i * stride + size, to + i * size);
-  } else if (stride == size) {
+namespace {
+
+template <int size>
+void CopyRow(char* to, const char* from, int64_t n, int64_t stride) {
+  for (int64_t i = 0; i < n; ++i) std::memcpy(to + i * size, from + i * stride, size);
+}
+
+// `n` pieces of `size` bytes that lie `stride` apart, one after another.
+void CopyPieces(char* to, const char* from, int64_t n, int64_t stride, int64_t size) {
+  if (stride == size) {
     std::memcpy(to, from, static_cast<size_t>(n * size));
-  } else if (size == 1) {
-    CopyRow<uint8_t>(to, from, n, stride);
-  } else if (size == 2) {
-    CopyRow<uint16_t>(to, from, n, stride);
-  } else if (size == 4) {
-    CopyRow<uint32_t>(to, from, n, stride);
-  } else if (size == 16) {
-    CopyRow<std::complex<double>>(to, from, n, stride);
-  } else {
-    CopyRow<uint64_t>(to, from, n, stride);
+    return;
   }
+  switch (size) {
+    case 1:
+      return CopyRow<1>(to, from, n, stride);
+    case 2:
+      return CopyRow<2>(to, from, n, stride);
+    case 3:  // pixels of three bytes
+      return CopyRow<3>(to, from, n, stride);
+    case 4:
+      return CopyRow<4>(to, from, n, stride);
+    case 8:
+      return CopyRow<8>(to, from, n, stride);
+    case 12:
+      return CopyRow<12>(to, from, n, stride);
+    case 16:
+      return CopyRow<16>(to, from, n, stride);
+    default:
+      for (int64_t i = 0; i < n; ++i)
+        std::memcpy(to + i * size, from + i * stride, static_cast<size_t>(size));
+  }
+}
+
+void CopySwapped(char* to, const char* from, int64_t n, int64_t stride, int64_t size) {
+  for (int64_t i = 0; i < n; ++i)
+    std::reverse_copy(from + i * stride, from + i * stride + size, to + i * size);
 }
 
 }  // namespace
 
 void CopyStrided(char* to, const char* from, Dims dims, Dims strides, int size, bool swap) {
-  // The run of innermost axes that is already row-major goes as one row.
+  // The run of innermost axes that is already row-major is a piece, and an axis of pieces a row.
   size_t outer = dims.size();
-  int64_t run = 1;
-  while (outer > 0 && (dims[outer - 1] == 1 || strides[outer - 1] == run * size))
-    run *= dims[--outer];
-  int64_t stride = size;
-  if (run == 1 && outer > 0) {
-    run = dims[--outer];
+  int64_t piece = size, n = 1, stride = 0;
+  swap = swap && size > 1;
+  while (!swap && outer > 0 && (dims[outer - 1] == 1 || strides[outer - 1] == piece))
+    piece *= dims[--outer];
+  if (outer > 0) {
+    n = dims[--outer];
     stride = strides[outer];
   }
   int64_t rows = 1;
   for (size_t i = 0; i < outer; ++i) rows *= dims[i];
-  if (rows * run == 0) return;
+  if (rows * n * piece == 0) return;
   DimVec index(outer, 0);
-  for (int64_t row = 0; row < rows; ++row) {
-    CopyInner(to + row * run * size, from, run, stride, size, swap);
+  for (int64_t row = 0; row < rows; ++row, to += n * piece) {
+    (swap ? CopySwapped : CopyPieces)(to, from, n, stride, piece);
     for (size_t i = outer; i-- > 0;) {
       from += strides[i];
       if (++index[i] < dims[i]) break;

@@ -22,6 +22,9 @@ Tensor FromObject(PyObject* object, const ImportOptions& options);
 bool IsArrayLike(PyObject* object);
 // Where obj.__dlpack_device__() says that its array is: a GPU, or the CPU for all else (dlpack.cc).
 StatusOr<Device> ForeignDevice(PyObject* object);
+// The stack of a tuple of arrays that have one shape and one dtype of numbers in the machine's byte
+// order, copied once; undefined, without an error, for any others.
+Tensor FromAlikeArrays(PyObject* items);
 // Consumes obj.__dlpack__() (dlpack.cc).
 Tensor FromDLPack(PyObject* object, const ImportOptions& options);
 

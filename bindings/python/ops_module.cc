@@ -3,6 +3,7 @@
 #include "bindings/python/functions.h"
 #include "bindings/python/movement.h"
 #include "bindings/python/reduce.h"
+#include "core/functions/composites.h"
 
 namespace frazil::python {
 namespace {
@@ -79,6 +80,25 @@ void AddRows(std::vector<FunctionRow>* rows) {
 #include "core/ops.def"
 }
 
+// NumPy's round has a number of digits; without it, it is the row.
+FZ_FAST(Round) {
+  if (nargs == 1 && !kwnames) return UnaryRow<OpId::k_round>(nullptr, args, nargs, kwnames);
+  FZ_ARGS(2, "round(x, /, decimals=0)");
+  int64_t decimals = 0;
+  Tensor own;
+  const Tensor* x = TensorOf(a[0], "round", &own);
+  if (!x || (Given(a[1]) && !ToInt(a[1], "round", "decimals", &decimals))) return nullptr;
+  return Wrap(ops::round_to(*x, decimals));
+}
+
+void GiveRoundDigits(std::vector<FunctionRow>* rows) {
+  for (FunctionRow& row : *rows) {
+    if (row.signature != "round(x, /)") continue;
+    row = {"round(x, /, decimals=0)",
+           "The nearest multiple of 10**-decimals, elementwise; halves to even.", Round};
+  }
+}
+
 // NumPy's names of rows: the row's function under another name.
 void AddAliases(std::vector<FunctionRow>* rows) {
   const std::pair<const char*, const char*> aliases[] = {{"absolute", "abs"},
@@ -107,6 +127,7 @@ void AddAliases(std::vector<FunctionRow>* rows) {
 std::vector<FunctionRow> OpFunctions() {
   std::vector<FunctionRow> rows;
   AddRows(&rows);
+  GiveRoundDigits(&rows);
   rows.push_back({"complex(x1, x2, /)",
                   "Complex numbers of real parts x1 and imaginary parts x2, elementwise.",
                   Complex});

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "bindings/python/errors.h"
 #include "bindings/python/tensor_type.h"
 #include "core/op.h"
@@ -11,7 +12,7 @@
 namespace frazil::python {
 namespace {
 
-enum class Place { kModule, kTensor, kKeyword };
+enum class Place { kModule, kTensor, kRandom, kKeyword };
 
 struct Row {
   Place place;
@@ -19,7 +20,8 @@ struct Row {
   const char* ours;
 };
 
-constexpr Place module = Place::kModule, tensor = Place::kTensor, keyword = Place::kKeyword;
+constexpr Place module = Place::kModule, tensor = Place::kTensor, random = Place::kRandom,
+                keyword = Place::kKeyword;
 constexpr Row kRows[] = {
 #define FZ_OTHER_NAME(place, theirs, ours) {place, theirs, ours},
 #include "bindings/python/other_names.def"
@@ -27,17 +29,50 @@ constexpr Row kRows[] = {
 };
 
 const char* NameOf(Place place) {
-  return place == module ? "module" : place == tensor ? "tensor" : "keyword";
+  switch (place) {
+    case module:
+      return "module";
+    case tensor:
+      return "tensor";
+    case random:
+      return "random";
+    case keyword:
+      return "keyword";
+  }
+  return "";
 }
 
-// The elementwise rows of the op table as methods, which they are not: x.exp is frazil.exp(x).
-std::vector<Row> ElementwiseRows() {
+// Functions as methods, which they are not: x.exp is frazil.exp(x). The elementwise rows of the op
+// table are looked for with PyTorch's name of what works in place, too.
+std::vector<Row> RowsOfFunctions() {
   std::vector<Row> rows;
+#define FZ_ELEMENTWISE(name, call) \
+  rows.push_back({tensor, #name, call}), rows.push_back({tensor, #name "_", "x[...] = " call});
 #define FZ_OP(name, ...)
-#define FZ_UNARY(name, ...) rows.push_back({tensor, #name, "frazil." #name "(x)"});
-#define FZ_BINARY(name, ...) rows.push_back({tensor, #name, "frazil." #name "(x, y)"});
+#define FZ_UNARY(name, ...) FZ_ELEMENTWISE(name, "frazil." #name "(x)")
+#define FZ_BINARY(name, ...) FZ_ELEMENTWISE(name, "frazil." #name "(x, y)")
 #define FZ_TERNARY(name, ...)
 #include "core/ops.def"
+#undef FZ_ELEMENTWISE
+  constexpr bool frazil = true, nn = false, linalg = false, fft = false, inside = false;
+  const auto add = [&](bool home, const char* name, std::string_view python, const char* alone,
+                       const char* more) {
+    if (home && python.starts_with("x"))
+      rows.push_back({tensor, name, python == "x, /" ? alone : more});
+  };
+#define FZ_OF(home, name, python) \
+  add(home, #name, python, "frazil." #name "(x)", "frazil." #name "(x, ...)");
+#define FZ_COMPOSITE(home, name, parameters, python, ...) FZ_OF(home, name, python)
+#define FZ_INNER(...)
+#include "core/functions/composites.def"
+#undef FZ_COMPOSITE
+#undef FZ_INNER
+#define FZ_FUNCTION(home, name, parameters, arguments, python, ...) FZ_OF(home, name, python)
+#define FZ_SEVERAL FZ_FUNCTION
+#include "core/functions/functions.def"
+#undef FZ_FUNCTION
+#undef FZ_SEVERAL
+#undef FZ_OF
   return rows;
 }
 
@@ -47,23 +82,26 @@ PyObject* GetOther(PyObject*, void* row) {
                       r->theirs, r->ours);
 }
 
-bool IsMethod(std::string_view name) {
-  for (const PyMethodDef* m = tensor_methods; m->ml_name; ++m) {
-    if (name == m->ml_name) return true;
-  }
-  return false;
+// What tensors have: methods and attributes.
+absl::flat_hash_set<std::string_view> OwnNames() {
+  absl::flat_hash_set<std::string_view> names;
+  for (const PyMethodDef* m = tensor_methods; m->ml_name; ++m) names.insert(m->ml_name);
+  for (const PyGetSetDef* a = tensor_type.tp_getset; a->name; ++a) names.insert(a->name);
+  return names;
 }
 
 // The rows for tensors, which live for ever; the last entry is empty.
 PyGetSetDef* Attributes() {
   static PyGetSetDef* const table = [] {
-    auto* rows = new std::vector<Row>(ElementwiseRows());
+    auto* rows = new std::vector<Row>;
     for (const Row& row : kRows) {
       if (row.place == tensor) rows->push_back(row);
     }
+    for (const Row& row : RowsOfFunctions()) rows->push_back(row);
+    absl::flat_hash_set<std::string_view> taken = OwnNames();
     auto* out = new std::vector<PyGetSetDef>;
     for (Row& row : *rows) {
-      if (IsMethod(row.theirs)) continue;  // such as round
+      if (!taken.insert(row.theirs).second) continue;  // such as round; the rows above come first
       const char* doc = (new std::string(StrCat("Here: ", row.ours, ".")))->c_str();
       out->push_back({row.theirs, GetOther, nullptr, doc, &row});
     }
@@ -107,7 +145,7 @@ std::string_view KeywordHere(std::string_view theirs) {
 
 PyObject* OtherNames() {
   Object out = Object::Steal(PyDict_New());
-  for (const Place place : {module, tensor, keyword}) {
+  for (const Place place : {module, tensor, random, keyword}) {
     Object names = Object::Steal(PyDict_New());
     if (!out || !names || PyDict_SetItemString(out.get(), NameOf(place), names.get()) < 0)
       return nullptr;

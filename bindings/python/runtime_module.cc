@@ -381,9 +381,16 @@ Object Text(const std::string& text) {
   return Object::Steal(PyUnicode_FromStringAndSize(text.data(), Py_ssize_t(text.size())));
 }
 
-// save_tensors(op, path, {name: tensor}, {key: text})
+// Tells a callable, or None, how many bytes are written. Holds the GIL.
+Status Tell(PyObject* told, uint64_t bytes) {
+  if (told == Py_None) return absl::OkStatus();
+  const Object done = Object::Steal(PyObject_CallFunction(told, "K", bytes));
+  return done ? absl::OkStatus() : ValueError("interrupted");  // by an exception, which is raised
+}
+
+// save_tensors(op, path, {name: tensor}, {key: text}, told)
 FZ_FAST(Save) {
-  FZ_NAMED_ARGS(4, "save_tensors(op, path, tensors, metadata, /)");
+  FZ_NAMED_ARGS(5, "save_tensors(op, path, tensors, metadata, told, /)");
   const char* op = PyUnicode_AsUTF8(a[0]);
   const std::optional<std::string> path = op ? PathOf(a[1]) : std::nullopt;
   if (!path || !PyDict_Check(a[2]) || !PyDict_Check(a[3]))
@@ -401,7 +408,10 @@ FZ_FAST(Save) {
     if (!TextOf(key, op, &name) || !TextOf(value, op, &text)) return nullptr;
     metadata.emplace_back(name, text);
   }
-  if (Status s = SaveTensors(op, *path, tensors, metadata); !s.ok()) return Raise(s);
+  const Status status =
+      SaveTensors(op, *path, tensors, metadata, [&](uint64_t bytes) { return Tell(a[4], bytes); });
+  if (PyErr_Occurred()) return nullptr;
+  if (!status.ok()) return Raise(status);
   Py_RETURN_NONE;
 }
 
@@ -427,9 +437,9 @@ FZ_FAST(Load) {
   return PyTuple_Pack(2, tensors.get(), metadata.get());
 }
 
-// write_file(op, path, bytes): there whole or not at all
+// write_file(op, path, bytes, told): there whole or not at all
 FZ_FAST(WriteFile) {
-  FZ_NAMED_ARGS(3, "write_file(op, path, data, /)");
+  FZ_NAMED_ARGS(4, "write_file(op, path, data, told, /)");
   const char* op = PyUnicode_AsUTF8(a[0]);
   const std::optional<std::string> path = op ? PathOf(a[1]) : std::nullopt;
   Py_buffer data;
@@ -437,13 +447,19 @@ FZ_FAST(WriteFile) {
   Status status;
   Py_BEGIN_ALLOW_THREADS;
   if (auto file = NewFile::Create(op, *path); file.ok()) {
-    status = file->Write({static_cast<const char*>(data.buf), size_t(data.len)});
+    status = file->Write({static_cast<const char*>(data.buf), size_t(data.len)}, [&](uint64_t n) {
+      Py_BLOCK_THREADS;
+      Status so = Tell(a[3], n);
+      Py_UNBLOCK_THREADS;
+      return so;
+    });
     if (status.ok()) status = file->Commit();
   } else {
     status = file.status();
   }
   Py_END_ALLOW_THREADS;
   PyBuffer_Release(&data);
+  if (PyErr_Occurred()) return nullptr;
   if (!status.ok()) return Raise(status);
   Py_RETURN_NONE;
 }
@@ -515,10 +531,10 @@ std::vector<FunctionRow> RuntimeFunctions() {
       {"dtype(obj, /)", "The dtype that an object names.", ParseDTypeObject},
       {"_rebuild(dtype, shape, data, requires_grad, grad=None, device=None, marks=0, /)",
        "A pickled tensor.", Rebuild},
-      {"save_tensors(op, path, tensors, metadata, /)", "Writes a safetensors file.", Save},
+      {"save_tensors(op, path, tensors, metadata, told, /)", "Writes a safetensors file.", Save},
       {"load_tensors(op, path, /)", "The tensors by name of a safetensors file, and its metadata.",
        Load},
-      {"write_file(op, path, data, /)", "Writes a file whole or not at all.", WriteFile},
+      {"write_file(op, path, data, told, /)", "Writes a file whole or not at all.", WriteFile},
       {"synchronize(device=None)", "Blocks until all results are ready.", Synchronize},
   };
 }

@@ -188,6 +188,13 @@ bool IsSequence(PyObject* o) {
 }
 
 Tensor FromSequence(PyObject* object, const ImportOptions& options) {
+  if (IsPlainSequence(object) && PySequence_Fast_GET_SIZE(object) > 0 && g_following == nullptr &&
+      PyObject_CheckBuffer(PySequence_Fast_GET_ITEM(object, 0))) {
+    const Object items = Object::Steal(PySequence_Tuple(object));
+    if (!items) return Tensor();
+    const Tensor stacked = FromAlikeArrays(items.get());
+    if (stacked.defined()) return options.dtype ? ops::astype(stacked, *options.dtype) : stacked;
+  }
   Rows nest;
   if (!Walk(object, 0, &nest)) return nest.status.ok() ? Tensor() : Tensor(nest.status);
   const DType number = nest.kind == Scalar::Kind::kFloat     ? options.floats

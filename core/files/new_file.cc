@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <memory>
@@ -67,12 +68,15 @@ NewFile::~NewFile() {
   if (!temporary_.empty()) unlink(temporary_.c_str());
 }
 
-Status NewFile::Write(std::string_view bytes) {
+Status NewFile::Write(std::string_view bytes, Told told) {
+  constexpr size_t kAtOnce = size_t{1} << 23;
   while (!bytes.empty()) {
-    const ssize_t n = write(file_.get(), bytes.data(), bytes.size());
+    const ssize_t n = write(file_.get(), bytes.data(), std::min(bytes.size(), kAtOnce));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return Failed("write");
     bytes.remove_prefix(size_t(n));
+    written_ += uint64_t(n);
+    FZ_RETURN_IF_ERROR(told(written_));
   }
   return absl::OkStatus();
 }

@@ -1,16 +1,22 @@
 // A file that is there whole or not at all, whatever kills the process. Called by
-// core/files/tensor_file. Invariant: until Commit, and if it fails, what the path names stays; a
+// core/files/tensor_file and bindings/python. Invariant: until Commit, and if it fails, what the path names stays; a
 // killed process may leave a file .NAME.XXXXXX.tmp beside it.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "core/disk/private_files.h"
 #include "core/status.h"
 
 namespace frazil {
+
+// Is told, every few megabytes, how many bytes are written; may end it with an error.
+using Told = absl::FunctionRef<Status(uint64_t)>;
+inline Status NobodyTold(uint64_t) { return absl::OkStatus(); }
 
 class NewFile {
  public:
@@ -22,11 +28,12 @@ class NewFile {
         folder_(std::move(o.folder_)),
         target_(std::move(o.target_)),
         temporary_(std::exchange(o.temporary_, {})),
+        written_(o.written_),
         file_(std::move(o.file_)) {}
   NewFile& operator=(NewFile&&) = delete;
   ~NewFile();
 
-  Status Write(std::string_view bytes);
+  Status Write(std::string_view bytes, Told told = NobodyTold);
   // Takes the place of what the path names, a link's target included, when it is on the disk. The
   // mode is that of the old file, or what open(2) would give.
   Status Commit();
@@ -38,6 +45,7 @@ class NewFile {
   std::string op_, path_;        // as the caller says
   std::string folder_, target_;  // without links
   std::string temporary_;        // empty once it has its name
+  uint64_t written_ = 0;
   OpenFile file_;
 };
 

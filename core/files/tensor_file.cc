@@ -14,7 +14,6 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "core/backend.h"
-#include "core/files/new_file.h"
 #include "core/files/system_error.h"
 #include "core/files/tensor_header.h"
 #include "core/functions/ops.h"
@@ -202,14 +201,14 @@ Status WriteTensors(std::string_view op, const NamedTensors& tensors, const Rema
 }
 
 Status SaveTensors(std::string_view op, const std::string& path, const NamedTensors& tensors,
-                   const Remarks& metadata) {
+                   const Remarks& metadata, Told told) {
   std::optional<NewFile> file;
   FZ_RETURN_IF_ERROR(WriteTensors(op, tensors, metadata, [&](std::string_view bytes) -> Status {
     if (!file) {
       FZ_ASSIGN_OR_RETURN(NewFile made, NewFile::Create(op, path));
       file.emplace(std::move(made));
     }
-    return file->Write(bytes);
+    return file->Write(bytes, told);
   }));
   return file->Commit();
 }

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
+#include "core/files/new_file.h"
 #include "core/tensor.h"
 
 #pragma GCC visibility push(default)
@@ -34,7 +35,7 @@ struct TensorFile {
 
 // `op`: for errors. ValueError for two tensors of one name, a name or a remark that is no UTF-8.
 Status SaveTensors(std::string_view op, const std::string& path, const NamedTensors& tensors,
-                   const Remarks& metadata = {});
+                   const Remarks& metadata = {}, Told told = NobodyTold);
 // The same bytes, part by part.
 Status WriteTensors(std::string_view op, const NamedTensors& tensors, const Remarks& metadata,
                     absl::FunctionRef<Status(std::string_view)> write);

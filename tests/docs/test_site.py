@@ -1,7 +1,6 @@
 """The site is built without a warning, its links lead somewhere, and answers are near."""
 
 import re
-import warnings
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
@@ -28,13 +27,6 @@ class Page(HTMLParser):
         for name in ("src", "href"):
             if tag in ("img", "script", "link") and found.get(name):
                 self.files.append(found[name])
-
-
-@pytest.fixture(scope="session")
-def html(tmp_path_factory):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what Sphinx says of its extensions to their authors
-        return docs.build(tmp_path_factory.mktemp("site"), pictures="some")
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,7 @@
 """What modules can besides computing: hooks of gradients and states, lazy layers, names."""
 
 import copy
+import pickle
 
 import pytest
 
@@ -89,6 +90,17 @@ def test_backward_hooks_are_called_by_traced_steps():
         return [step(X).item() for _ in range(6)], seen
 
     assert trained(True) == trained(False)
+
+
+def test_forward_mode_names_the_backward_hook():
+    net = model()
+    for place in (net[0], net):
+        with place.register_full_backward_hook(lambda *_: None):
+            for call in (fz.jacfwd(net), lambda x: fz.jvp(net, (x,), (x,))):
+                message = rf"{type(place).__name__} has a hook .*\(register_full_backward_hook\)"
+                with pytest.raises(TypeError, match=message):
+                    call(X)
+    assert fz.jvp(net, (X,), (X,))[1].shape == net(X).shape
 
 
 def test_forward_hooks_with_kwargs():
@@ -194,7 +206,7 @@ def test_hooks_after_loading_forgive_names():
 
 def test_lazy_layers_become_plain():
     net = nn.Sequential(nn.LazyConv2d(4, 3), nn.LazyBatchNorm2d(), nn.Flatten(), nn.LazyLinear(2))
-    for ask in (net.parameters, net.state_dict, lambda: fz.optim.SGD(net.parameters(), 0.1)):
+    for ask in (net.parameters, lambda: fz.optim.SGD(net.parameters(), 0.1)):
         with pytest.raises(ValueError, match=r"LazyConv2d\] 0 has no parameters before its first"):
             ask()
     assert net[0].has_uninitialized_params() and "LazyConv2d(?, 4, 3)" in repr(net)
@@ -209,6 +221,74 @@ def test_lazy_layers_become_plain():
     assert copied[0].has_uninitialized_params()
     copied.load_state_dict(net.state_dict())  # which tells the extents, too
     assert copied.eval()(x).tolist() == net(x).tolist() and type(copied[3]) is nn.Linear
+
+
+def test_lazy_layers_remember_what_they_are_told():
+    net = nn.Sequential(nn.LazyLinear(2), nn.LazyBatchNorm1d(), nn.LazyLinear(1))
+    assert net.to("float64") is net and net[0].requires_grad_(False) is net[0]
+    net.zero_grad()
+    assert "by the first call" in net._repr_html_()
+    copied = copy.deepcopy(net)
+    for model_ in (net, copied, pickle.loads(pickle.dumps(copied))):
+        assert model_(fz.ones((3, 4), dtype="float64")).dtype == fz.float64
+        assert [p.requires_grad for p in model_.parameters()] == [False] * 2 + [True] * 4
+        assert model_[1].num_batches_tracked.dtype == fz.int64
+    assert nn.LazyLinear(2, dtype="float16")(fz.ones((1, 3), dtype="float16")).dtype == fz.float16
+    with fz.default_dtype("float64"):  # the default of where it is made counts, as PyTorch's
+        layer = nn.LazyConv1d(2, 3)
+    assert layer(fz.ones((1, 2, 5), dtype="float64")).dtype == fz.float64
+
+
+def test_states_of_lazy_layers(tmp_path):
+    def lazy():
+        return nn.Sequential(nn.LazyLinear(2), nn.LazyBatchNorm1d(affine=False), nn.Linear(2, 1))
+
+    net = lazy()
+    state = net.state_dict()
+    assert [name for name, value in state.items() if value is None] == [
+        "0.weight", "0.bias", "1.running_mean", "1.running_var", "1.num_batches_tracked",
+    ]  # fmt: skip
+    fz.save(tmp_path / "state", state)
+    other = lazy()
+    assert other.load_state_dict(fz.load(tmp_path / "state")) == ([], [])
+    assert other[0].has_uninitialized_params()
+    assert other[2].weight.tolist() == net[2].weight.tolist()
+    part = {name: value for name, value in state.items() if name.startswith("2")}
+    with pytest.raises(ValueError, match=r"missing: \['0.bias', '0.weight', '1.num_batches_"):
+        other.load_state_dict(part)
+    assert len(other.load_state_dict(part, strict=False).missing_keys) == 5
+    left = nn.LazyLinear(2).load_state_dict({"bias": fz.ones(2)}, strict=False)
+    assert left == (["weight"], ["bias"])  # from which the extent cannot be told
+    net(fz.ones((3, 4)))
+    with pytest.raises(TypeError, match=r"0.weight must be .*None.*: a lazy layer's state must be"):
+        net.load_state_dict(state)
+    other.to("float64").requires_grad_(False)
+    other.load_state_dict(net.state_dict())  # with values the layers are there, as told before
+    assert type(other[0]) is nn.Linear and other[0].weight.dtype == fz.float64
+    assert not any(p.requires_grad for p in other.parameters())
+
+
+def test_parameters_made_in_a_copy_would_be_lost():
+    x = fz.ones((5, 3))
+
+    def loss(net):
+        return fz.sum(net(x))
+
+    for function in (
+        fz.value_and_grad(loss),
+        fz.grad(loss),
+        fz.trace(lambda net: fz.value_and_grad(loss)(net)),
+        fz.vmap(lambda net: net(x), in_axes=None, axis_size=2),
+    ):
+        net = nn.Sequential(nn.LazyLinear(2))
+        for _ in range(2):
+            with pytest.raises(ValueError, match=r"LazyLinear\] has no parameters .* is a copy"):
+                function(net)
+        net(x)
+        function(net)
+    net = nn.LazyLinear(2)  # one that is no argument is the user's own
+    assert fz.grad(lambda x: fz.sum(net(x)))(x).shape == (5, 3) and type(net) is nn.Linear
+    assert fz.grad(loss)(net).weight.tolist() == [[5.0] * 3] * 2
 
 
 def test_lazy_layers_in_a_summary():

@@ -1,6 +1,9 @@
-"""Strict reading of HTML pages that frazil writes: balanced, unique ids, links with targets."""
+"""Strict reading of HTML pages that frazil writes: balanced, unique ids, links with targets.
+
+A browser opens them in tests/docs/test_browser.py."""
 
 from html.parser import HTMLParser
+from urllib.parse import unquote
 
 VOID = {"meta", "br", "hr", "img", "input", "link"}
 
@@ -26,7 +29,7 @@ class Page(HTMLParser):
                 assert value
                 self.ids.append(value)
             if name == "href":
-                self.links.append(value)
+                self.links.append(unquote(value))
             assert name != "src" and not name.startswith("on"), (tag, name)
         if tag not in VOID:
             self.stack.append(tag)
@@ -45,19 +48,3 @@ class Page(HTMLParser):
             self.scripts.append(data)
         elif data.strip():
             self.texts.append(data)
-
-
-# What a script of a page can rely on, as far as ours do; it ends with what it has done.
-BROWSER = """
-const listeners = {}, elements = ELEMENTS.map(e => ({...e, events: {}, open: false, lit: 0,
-  scrolled: false, parentElement: null, tagName: e.tag.toUpperCase(),
-  scrollIntoView() { this.scrolled = true; },
-  addEventListener(name, f) { this.events[name] = f; },
-  classList: {add: () => {}, remove: () => {}}}));
-globalThis.location = {hash: ''};
-globalThis.addEventListener = (name, f) => { listeners[name] = f; };
-globalThis.document = {
-  getElementById: id => elements.find(e => e.id === id) || null,
-  querySelectorAll: () => elements.filter(e => e.dataset && e.dataset.line),
-};
-"""

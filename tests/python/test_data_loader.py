@@ -651,3 +651,16 @@ def test_whatever_ends_the_program_ends_its_workers(tmp_path, how, context):
         assert time.monotonic() < deadline, "workers are left"
         time.sleep(0.02)
     assert shared() <= before
+
+
+UNFINISHED = """
+import frazil as fz
+loader = fz.data.DataLoader(range(1000), num_workers=2, persistent_workers=True)
+batches = iter(loader)
+print(int(next(batches)))
+"""
+
+
+def test_the_end_of_a_program_in_the_middle_of_an_epoch_is_silent():
+    done = subprocess.run([sys.executable, "-c", UNFINISHED], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "0\n", "")

@@ -144,3 +144,62 @@ def test_traced_calls(pure):
     for k in range(1, 6):
         y, same = f(fz.asarray([1, 2]), [k, k])
         assert y.tolist() == [k, 2 * k + 1] and same.tolist() == [k == 2, k == 2]
+
+
+# --- lists of arrays ------------------------------------------------------------------------------
+
+DTYPES = "bool uint8 int16 float32 float64 complex64 complex128 >f4 >c8".split()
+VIEWS = {
+    "as it is": lambda a: a,
+    "rows": lambda a: a[1:, 2:5],
+    "backwards": lambda a: a[:, ::-1],
+    "stepped": lambda a: a[::2, ::-2],
+    "turned": lambda a: a.T,
+    "channels first": lambda a: a.transpose(2, 0, 1),
+    "one": lambda a: a[:1, :1, :1],
+    "empty": lambda a: a[:0],
+    "broadcast": lambda a: np.broadcast_to(a[:, :1], a.shape),
+}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_arrays_of_any_strides(dtype):
+    """Alone and in a list, which is read at once where all are alike (bindings/python/import.cc)."""
+    rng = np.random.default_rng(0)
+    for channels in (1, 2, 3, 4, 5, 6, 8, 12):
+        whole = rng.integers(0, 2 if dtype == "bool" else 99, (3, 6, 7, channels)).astype(dtype)
+        for name, view in VIEWS.items():
+            arrays = [view(a) for a in whole]
+            for got, wanted in (
+                (fz.asarray(arrays[1]), arrays[1]),
+                (fz.asarray(arrays), np.array(arrays)),
+                (fz.asarray(tuple(arrays), dtype="complex128"), np.array(arrays)),
+            ):
+                assert got.shape == wanted.shape and got.tolist() == wanted.tolist(), name
+            assert fz.asarray(arrays).dtype.name == np.dtype(dtype).name
+
+
+def test_lists_of_arrays_that_differ():
+    one, other = np.ones((2, 3), "f4"), np.arange(6.0).reshape(2, 3)
+    assert fz.asarray([one, other]).dtype == fz.float64
+    assert fz.asarray([one, fz.asarray(other)]).tolist() == np.array([one, other]).tolist()
+    assert fz.asarray([one, [[1, 2, 3], [4, 5, 6]]][:1]).shape == (1, 2, 3)
+    assert fz.asarray([np.float32(1), np.float32(2)]).tolist() == [1.0, 2.0]
+    assert fz.asarray([np.array(1), np.array(2)]).tolist() == [1, 2]
+    assert fz.asarray([[one], [one]]).shape == (2, 1, 2, 3)
+    with pytest.raises(ValueError, match="shape"):
+        fz.asarray([one, one[:1]])
+    for wrong in (np.array(["a"]), np.array([None]), np.array(["2020-01-01"], "M8[D]")):
+        with pytest.raises(TypeError, match="has no counterpart in frazil"):
+            fz.asarray([wrong, wrong])
+    copied = fz.asarray([one])
+    one[0, 0] = 7
+    assert copied[0, 0, 0].item() == 1
+
+
+def test_lists_of_arrays_in_a_trace():
+    rows = [np.array([1.0, 2.0]), np.array([3.0, 4.0])]
+    traced = fz.trace(lambda x: fz.asarray(rows) * x)
+    for value in (1.0, 1.0, 1.0, 5.0, 5.0, 5.0):
+        rows[1][1] = value
+        assert traced(fz.asarray(2.0)).tolist() == [[2.0, 4.0], [6.0, 2 * value]]

@@ -52,6 +52,9 @@ def test_round(dtype, decimals):
     got, wanted = round(fz.asarray(a), decimals), np.round(a, decimals)
     assert got.dtype.name == dtype
     np.testing.assert_array_equal(np.asarray(got), wanted)
+    for same in (fz.round(a, decimals), fz.round(fz.asarray(a), decimals=decimals),
+                 np.around(fz.asarray(a), decimals), fz.asarray(a).round(decimals)):  # fmt: skip
+        assert same.dtype == got.dtype and same.tolist() == got.tolist()
     traced = fz.trace(lambda x: round(x, decimals))
     for _ in range(2):
         assert traced(fz.asarray(a)).tolist() == got.tolist()

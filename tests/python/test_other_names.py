@@ -42,6 +42,57 @@ def test_names_of_tensors(theirs):
         assert hasattr(X, name)
 
 
+@pytest.mark.parametrize("theirs", NAMES["random"])
+def test_names_of_random(theirs):
+    ours = NAMES["random"][theirs]
+    assert there(f"random.{ours}") and theirs not in dir(fz.random)
+    with pytest.raises(AttributeError) as error:
+        getattr(fz.random, theirs)
+    message = f"module 'frazil.random' has no attribute '{theirs}': use frazil.random.{ours}."
+    assert str(error.value) == message
+    with pytest.raises(AttributeError, match=re.escape(f"'{theirs}': use generator.{ours}")):
+        getattr(fz.random.Generator(0), theirs)
+
+
+def test_other_names_of_random_are_pythons_to_find():
+    for place in (fz.random, fz.random.Generator(0)):
+        with pytest.raises(AttributeError) as error:
+            place.normla  # noqa: B018
+        assert error.value.name == "normla" and error.value.obj is place
+        assert not hasattr(place, "nonsense")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda r: r.uniform(size=(2,)), "uniform] does not take size= as NumPy does: write low +"),
+        (lambda r: r.uniform(0, 1, (2,)), "uniform] does not take 1, (2,) as NumPy does"),
+        (lambda r: r.normal(0, 1, size=2), "normal] does not take 1, size= as NumPy does: write m"),
+        (lambda r: r.normal(loc=0, scale=1), "normal] does not take loc=, scale= as NumPy does"),
+        (lambda r: r.integers(3, size=2), "take size= as NumPy does: write integers(low, high, s"),
+        (lambda r: r.choice(5, size=2), "take size= as NumPy does: write choice(a, shape)."),
+    ],
+)
+def test_arguments_of_numpys_random(call, message):
+    for place in (fz.random, fz.random.Generator(0)):
+        with pytest.raises(TypeError, match=re.escape(message)):
+            call(place)
+
+
+def test_what_works_in_place():
+    for call, hint in (
+        (lambda: X.exp_(), "x[...] = frazil.exp(x)"),
+        (lambda: X.maximum_(X), "x[...] = frazil.maximum(x, y)"),
+        (lambda: X.add_(1), "x += y"),
+        (lambda: X.median(), "frazil.median(x, ...)"),
+        (lambda: X.square(), "frazil.square(x)"),
+        (lambda: X.rot90(), "frazil.rot90(x, ...)"),
+    ):
+        with pytest.raises(AttributeError, match=re.escape(f": use {hint}.") + "$"):
+            call()
+    assert {"real", "imag", "round", "sum"} < set(dir(X)) and "median" not in dir(X)
+
+
 def test_elementwise_functions_are_no_methods():
     with pytest.raises(AttributeError, match=r"no attribute 'exp': use frazil\.exp\(x\)\.$"):
         X.exp()

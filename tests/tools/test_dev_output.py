@@ -120,6 +120,32 @@ def test_packages_that_could_not_be_installed_are_shown(checkout, tmp_path):
     assert "could not be installed" in lines[-1] and str(log) in lines[-2]
 
 
+def test_only_what_is_needed_must_be_installable(checkout, tmp_path):
+    """Without a browser the other tests run; its list is looked at where the suite is run."""
+    (checkout / "tools/apt-docs.txt").write_text("# Why.\nsome-browser\n")
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name, script in (("dpkg-query", ""), ("apt-get", "echo no $*\nexit 100\n")):
+        (tools / name).write_text(f"#!/bin/sh\n{script}")
+        (tools / name).chmod(0o755)
+    path = f"{tools}:{os.environ['PATH']}"
+
+    def tested(*names):
+        argv = [checkout / "dev", "test", *names]
+        env = environment(checkout, ["a.cc"], PATH=path)
+        done = subprocess.run(argv, env=env, capture_output=True, text=True)
+        return done.returncode, done.stderr
+
+    assert tested("core") == (0, "")
+    for names in ((), ("core", "docs")):
+        status, said = tested(*names)
+        assert status == 0 and "installing 1 Debian packages" in said
+        assert said.endswith("could not be installed; pages are not opened in a browser\n")
+    (checkout / "tools/apt.txt").write_text("some-compiler\n")
+    status, said = tested("core")
+    assert status == 1 and said.endswith("dev: the packages could not be installed\n")
+
+
 def test_a_terminal_sees_how_far_it_is(checkout):
     main, terminal = pty.openpty()
     subprocess.run(

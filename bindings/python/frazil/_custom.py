@@ -139,6 +139,7 @@ class custom_vjp(_Custom):  # noqa: N801 -- as in JAX
         super().__init__("custom_vjp", fn, nondiff_argnums)
         self._fwd: Callable[..., Any] | None = None
         self._bwd: Callable[..., Any] | None = None
+        self._refusal = ""  # what forward mode is told, if not this class's own words
 
     def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any]) -> None:
         """Gives the rule (see the class)."""
@@ -191,7 +192,8 @@ class custom_vjp(_Custom):  # noqa: N801 -- as in JAX
             if _fz.transforms.innermost_is_reverse():  # the rule is that scope's; this one sees ops
                 return _along(lambda own: compute(own)[0], leaves, tangents)
             raise TypeError(
-                f"[{op}] {self.__name__} has a rule for reverse mode only: forward mode (jvp, "
+                self._refusal
+                or f"[{op}] {self.__name__} has a rule for reverse mode only: forward mode (jvp, "
                 "jacfwd, hessian) needs custom_jvp."
             )
 

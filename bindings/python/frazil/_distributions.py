@@ -14,7 +14,15 @@ from frazil._named import integer as _integer
 from frazil._named import is_count as _is_count
 
 if TYPE_CHECKING:
+    from typing import Never
+
     from frazil._types import DTypeLike, Ints, Operand
+
+
+def unlike_numpy(name: str, form: str, others: Any, named: Any) -> TypeError:
+    """What NumPy's arguments are answered with."""
+    got = ", ".join([*map(repr, others), *(f"{word}=" for word in named)])
+    return TypeError(f"[random.{name}] does not take {got} as NumPy does: write {form}.")
 
 
 class Distributions:
@@ -64,13 +72,15 @@ class Distributions:
 
     def choice(
         self, a: Any, shape: Ints = (), replace: bool = True, p: Operand | None = None, *,
-        axis: int = 0,
+        axis: int = 0, **named: Never,
     ) -> Tensor:  # fmt: skip
         """Elements of an array along an axis, or of arange(a), with probabilities p or equal ones.
 
         ValueError for more elements than there are without replacement, or than have a probability
         above 0, and for p of another length, below 0, or of another sum than 1. It reads p.
         """
+        if named:
+            raise unlike_numpy("choice", "choice(a, shape)", (), named)
         if _is_count(a):
             a = _fz.arange(_integer("[random.choice] a", a, 1))
         return _random.choice(self.state, a, shape, replace, p, axis)

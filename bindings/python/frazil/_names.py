@@ -1,7 +1,8 @@
 """What NumPy, PyTorch and JAX call what frazil has under another name (other_names.def).
 
-MODULE has names of the module, such as "cat": "concat", and KEYWORD such as "dim": "axis". Used by
-frazil.__getattr__, by NumPy's ufuncs and where a function gets a keyword that it does not know.
+MODULE has names of the module, such as "cat": "concat", RANDOM those of frazil.random, KEYWORD such
+as "dim": "axis". Used by frazil.__getattr__, frazil.random, NumPy's ufuncs and where a function is
+given a keyword that it does not know.
 """
 
 import inspect
@@ -10,6 +11,7 @@ from frazil import _frazil
 
 _places = _frazil.other_names()
 MODULE = _places["module"]
+RANDOM = _places["random"]
 KEYWORD = _places["keyword"]
 
 

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from frazil import _frazil as _fz
 from frazil._frazil import Tensor
 from frazil._named import flag as _flag
+from frazil._progress import progress as _progress
+from frazil._progress import transfer as _transfer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["load_npy", "load_npz", "save_npy", "save_npz"]
 
+_PART = 1 << 23  # bytes read at once where somebody looks
 _SIZES = {"b": (1,), "i": (1, 2, 4, 8), "u": (1, 2, 4, 8), "f": (2, 4, 8), "c": (8, 16)}
 
 
@@ -49,7 +52,7 @@ def save_npy(path: str | PathLike[str], tensor: Tensor) -> None:
     """
     stream = io.BytesIO()
     _write(stream, "save_npy", "the array", tensor)
-    _fz.runtime.write_file("save_npy", path, stream.getbuffer())
+    write_file("save_npy", path, stream.getbuffer())
 
 
 def load_npy(path: str | PathLike[str]) -> Tensor:
@@ -116,12 +119,12 @@ def save_npz(
         raise TypeError(f"[save_npz] tensors must be a dict, got {type(tensors).__name__}.")
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", how) as archive:
-        for name, tensor in tensors.items():
+        for name, tensor in _progress(tensors.items(), "save_npz", total=len(tensors)):
             if not isinstance(name, str):
                 raise TypeError(f"[save_npz] tensors has the key {name!r}, which is no string.")
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                 _write(member, "save_npz", f"'{name}'", tensor)
-    _fz.runtime.write_file("save_npz", path, stream.getbuffer())
+    write_file("save_npz", path, stream.getbuffer())
 
 
 def load_npz(path: str | PathLike[str]) -> dict[str, Tensor]:
@@ -171,6 +174,12 @@ def load_npz(path: str | PathLike[str]) -> dict[str, Tensor]:
     return out
 
 
+def write_file(op: str, path: Any, data: bytes | memoryview) -> None:
+    """Writes a file whole or not at all, and shows how far it is."""
+    with _transfer("saving", path, lambda: len(data)) as told:
+        _fz.runtime.write_file(op, path, data, told)
+
+
 def _write(stream: Any, op: str, what: str, tensor: Any) -> None:
     import numpy
 
@@ -213,7 +222,13 @@ def _read(stream: BinaryIO | Any, size: int, op: str, where: str) -> Tensor:
         raise _damaged(
             op, where, "npy", f"its shape {shape} takes {need} bytes, and {size - begin} follow"
         )
-    data = stream.read(need)
+    with _transfer("loading", where.strip("'"), lambda: need) as told:
+        data: bytes | bytearray = stream.read(need if told is None else 0)
+        if told is not None:
+            data = bytearray()
+            while more := stream.read(min(_PART, need - len(data))):
+                data += more
+                told(len(data))
     if len(data) != need:
         raise _damaged(op, where, "npy", f"it ends after {len(data)} of {need} bytes")
     flat = numpy.frombuffer(data, dtype)

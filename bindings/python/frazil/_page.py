@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from html import escape
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -29,6 +30,22 @@ svg { max-width: 100%; height: auto }
   a { color: #7db8f0 } :target, .lit { background: #5c4b00 } .note { color: #999 } }
 """
 
+# Opens what hides the target of a link: when the page is opened at it, when it is followed, and
+# when it is followed once more after the reader has closed what it leads to.
+_REVEAL = """
+const reveal = () => {
+  const found = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  for (let e = found; e; e = e.parentElement) if (e.tagName === 'DETAILS') e.open = true;
+  if (found) found.scrollIntoView();
+};
+addEventListener('hashchange', reveal);
+addEventListener('click', event => {
+  const link = event.target.closest('a');
+  if (link && link.hash && link.href === location.href) reveal();
+});
+reveal();
+"""
+
 
 def page(title: str, body: Iterable[str], script: str = "") -> str:
     """A whole document."""
@@ -39,7 +56,7 @@ def page(title: str, body: Iterable[str], script: str = "") -> str:
             f"<title>{escape(title)}</title><style>{STYLE}</style></head><body>",
             f"<h1>{escape(title)}</h1>",
             *body,
-            f"<script>{script}</script>" if script else "",
+            f"<script>{_REVEAL}{script}</script>",
             "</body></html>\n",
         ]
     )
@@ -66,4 +83,4 @@ class Link:
     """A cell that leads to the element with that id."""
 
     def __init__(self, target: str, text: str) -> None:
-        self.html = f'<a href="#{escape(target)}">{escape(text)}</a>'
+        self.html = f'<a href="#{quote(target)}">{escape(text)}</a>'

@@ -13,12 +13,6 @@ from frazil.memory import _size
 if TYPE_CHECKING:
     from frazil._profile import Total, profile
 
-_SCRIPT = """
-addEventListener('hashchange', () => {
-  const found = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-  if (found && found.tagName === 'DETAILS') found.open = true;
-});
-"""
 _SHOWN = 15  # rows of a table as text
 _HEAD = ("time", "of all", "runs", "GB/s", "GFLOP/s", "of roof")
 
@@ -174,4 +168,4 @@ def page(p: profile) -> str:
             f'<details id="kernel-{escape(name)}"><summary>{escape(name)}</summary>'
             f"<pre>{escape(kernel)}</pre></details>"
         )
-    return _page(f"Profile of {_time(p.seconds)}", body, _SCRIPT)
+    return _page(f"Profile of {_time(p.seconds)}", body)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from frazil import _frazil as _fz
 from frazil._frazil import Tensor
 from frazil._named import flag as _flag
+from frazil._progress import transfer as _transfer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,7 +63,13 @@ def save_safetensors(
                 f"[save_safetensors] '{name}' must be a tensor, got {type(tensor).__name__}: "
                 "make it one (frazil.asarray)."
             )
-    _fz.runtime.save_tensors("save_safetensors", path, named, remarks)
+    write("save_safetensors", path, named, remarks)
+
+
+def write(op: str, path: Any, tensors: dict[str, Tensor], metadata: dict[str, str]) -> None:
+    """Writes the file, and shows how far it is."""
+    with _transfer("saving", path, lambda: sum(t.nbytes for t in tensors.values())) as told:
+        _fz.runtime.save_tensors(op, path, tensors, metadata, told)
 
 
 @overload

@@ -23,11 +23,6 @@ if TYPE_CHECKING:
 _NODE = re.compile(r"^  %(\d+) = ")
 _ORIGIN = re.compile(r"  # (.+)$")
 _SCRIPT = """
-addEventListener('hashchange', () => {
-  const found = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-  for (let e = found; e; e = e.parentElement) if (e.tagName === 'DETAILS') e.open = true;
-  if (found) found.scrollIntoView();
-});
 for (const e of document.querySelectorAll('[data-line]')) {
   const all = () => document.querySelectorAll(`[data-line="${e.dataset.line}"]`);
   e.addEventListener('mouseenter', () => all().forEach(o => o.classList.add('lit')));
@@ -87,10 +82,7 @@ class _Lines:
             return escape(text)
         line = found.group(1)
         self.nodes.setdefault(line, [])
-        return (
-            f"{escape(text[: found.start()])}  # "
-            f'<a href="#{escape(self.target(line))}">{escape(line)}</a>'
-        )
+        return f"{escape(text[: found.start()])}  # {Link(self.target(line), line).html}"
 
 
 def _page(fn):

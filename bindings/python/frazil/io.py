@@ -36,6 +36,7 @@ from frazil._readers import read_table as read_table
 from frazil._renamed import renamed as renamed
 from frazil._safetensors import load_safetensors as load_safetensors
 from frazil._safetensors import save_safetensors as save_safetensors
+from frazil._safetensors import write as _write_tensors
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -142,7 +143,7 @@ def _write(op: str, path: Any, tree: Any) -> None:
         raise TypeError(_is_module("the nest", tree))
     tensors: dict[str, Tensor] = {}
     metadata = {"format": "frazil", **_describe(tree, "", tensors)}
-    _fz.runtime.save_tensors(op, path, tensors, metadata)
+    _write_tensors(op, path, tensors, metadata)
 
 
 def _describe(tree: Any, path: str, tensors: dict[str, Tensor]) -> dict[str, str]:

@@ -18,13 +18,18 @@ True
 from __future__ import annotations
 
 import os
+import sys as _sys
 from typing import TYPE_CHECKING, SupportsIndex
 
 from frazil._distributions import Distributions
+from frazil._distributions import unlike_numpy as _unlike_numpy
 from frazil._frazil import random as _random
+from frazil._names import RANDOM as _OTHERS
 from frazil._tracked import Tracked
 
 if TYPE_CHECKING:
+    from typing import Never
+
     from frazil._frazil import Tensor
     from frazil._types import DTypeLike, Ints
 
@@ -109,16 +114,37 @@ class Generator(Tracked, Distributions):
             )
         self.state[...] = state
 
+    if not TYPE_CHECKING:  # or every name would be known
+
+        def __getattr__(self, name):
+            hint = f": use generator.{_OTHERS[name]}" if name in _OTHERS else ""
+            message = f"'{type(self).__name__}' object has no attribute '{name}'{hint}"
+            raise AttributeError(message, name=name, obj=self)
+
     def uniform(
-        self, shape: Ints = (), *, dtype: DTypeLike | None = None, device: str | None = None
+        self,
+        shape: Ints = (),
+        *others: Never,
+        dtype: DTypeLike | None = None,
+        device: str | None = None,
+        **named: Never,
     ) -> Tensor:
         """Uniform in [0, 1)."""
+        if others or named:
+            raise _unlike_numpy("uniform", "low + (high - low) * uniform(shape)", others, named)
         return _random.uniform(self.state, shape, dtype, device)
 
     def normal(
-        self, shape: Ints = (), *, dtype: DTypeLike | None = None, device: str | None = None
+        self,
+        shape: Ints = (),
+        *others: Never,
+        dtype: DTypeLike | None = None,
+        device: str | None = None,
+        **named: Never,
     ) -> Tensor:
         """Normal with mean 0 and variance 1."""
+        if others or named:
+            raise _unlike_numpy("normal", "mean + deviation * normal(shape)", others, named)
         return _random.normal(self.state, shape, dtype, device)
 
     def integers(
@@ -126,11 +152,14 @@ class Generator(Tracked, Distributions):
         low: SupportsIndex,
         high: SupportsIndex | None = None,
         shape: Ints = (),
-        *,
+        *others: Never,
         dtype: DTypeLike | None = None,
         device: str | None = None,
+        **named: Never,
     ) -> Tensor:
         """Uniform integers in [low, high), or in [0, low) without high."""
+        if others or named:
+            raise _unlike_numpy("integers", "integers(low, high, shape)", others, named)
         low, high = (0, low) if high is None else (low, high)
         return _random.integers(self.state, low, high, shape, dtype, device)
 
@@ -171,6 +200,14 @@ triangular = _default.triangular
 truncated_normal = _default.truncated_normal
 wald = _default.wald
 weibull = _default.weibull
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name):
+        hint = f": use frazil.random.{_OTHERS[name]}." if name in _OTHERS else ""
+        message = f"module 'frazil.random' has no attribute '{name}'{hint}"
+        raise AttributeError(message, name=name, obj=_sys.modules[__name__])
 
 
 def seed_everything(seed: SupportsIndex) -> None:

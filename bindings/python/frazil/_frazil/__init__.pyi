@@ -1660,8 +1660,8 @@ def rollaxis(x: Operand, /, axis: SupportsIndex, start: Number = ...) -> Tensor:
 def rot90(x: Operand, /, k: SupportsIndex = ..., axes: Ints = ...) -> Tensor:
     """Turned by k quarters in the plane of two axes, from the first to the second."""
 
-def round(x: Operand, /) -> Tensor:
-    """Nearest integer, halves to even, elementwise."""
+def round(x: Operand, /, decimals: SupportsIndex = ...) -> Tensor:
+    """The nearest multiple of 10**-decimals, elementwise; halves to even."""
 
 def rsqrt(x: Operand, /) -> Tensor:
     """1 / sqrt(x), elementwise; NaN below 0."""

@@ -124,7 +124,12 @@ def promote_scalar(a: DTypeLike, scalar: builtins.complex, /) -> DType:
     """The dtype of an array beside a Python number."""
 
 def save_tensors(
-    op: str, path: str | PathLike[str], tensors: dict[str, Tensor], metadata: dict[str, str], /
+    op: str,
+    path: str | PathLike[str],
+    tensors: dict[str, Tensor],
+    metadata: dict[str, str],
+    told: Any,
+    /,
 ) -> None:
     """Writes a safetensors file."""
 
@@ -149,5 +154,5 @@ def set_thread_mode(mode: Any, /) -> builtins.int:
 def synchronize(device: str | None = ...) -> None:
     """Blocks until all results are ready."""
 
-def write_file(op: str, path: str | PathLike[str], data: Any, /) -> None:
+def write_file(op: str, path: str | PathLike[str], data: Any, told: Any, /) -> None:
     """Writes a file whole or not at all."""

@@ -83,9 +83,7 @@ def _stacked(examples, path):
         if isinstance(examples[0], (bool, int, float, complex)):
             return _fz.asarray(examples)
         if _alike(examples):  # one copy for all, not one each and another
-            import numpy
-
-            return _fz.asarray(numpy.array(examples), copy=False)
+            return _fz.asarray(examples)
         tensors = [_fz.asarray(x) for x in examples]
     except (TypeError, ValueError, OverflowError) as error:
         raise type(error)(f"[default_collate] of the examples{_at(path)}: {error}") from None

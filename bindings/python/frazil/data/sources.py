@@ -154,7 +154,8 @@ class Processes:
                     yield held.pop()
             self.reusable = True
         except GeneratorExit:
-            while under_way and self._persistent:  # what is under way belongs to no other epoch
+            # What is under way belongs to no other epoch; at the program's end the workers are gone.
+            while under_way and self._persistent and self._workers:
                 number = under_way.popleft()
                 self._receive(self._worker_of(number), number)
             self.reusable = self._persistent

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from frazil import _frazil as _fz
 from frazil import _seeding, training
+from frazil._safetensors import write as _write_tensors
 from frazil.data import BatchSampler, DataLoader
 from frazil.distributed._sampler import DistributedSampler
 from frazil.distributed._texts import gather, together
@@ -184,7 +185,7 @@ class Checkpoint(training.Checkpoint):
             name = f"part-{me}-of-{ranks}.{told[0]['save']}.safetensors"
             path = os.path.join(folder, name)
             mine = {name: t for name, t in own.items() if me in places[name].values()}
-            _fz.runtime.save_tensors("Checkpoint.save", path, mine, {"format": "frazil"})
+            _write_tensors("Checkpoint.save", path, mine, {"format": "frazil"})
             return {"name": name, "bytes": os.path.getsize(path), "sha256": _digest_of_file(path)}
 
         files = together(self.group, write)

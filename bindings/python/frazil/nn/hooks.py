@@ -108,7 +108,7 @@ class _Pulled:
         ]
         if not self._inputs or not self._hooks:
             return args
-        seen = _watched([args[i] for i in self._inputs], self._at_inputs)
+        seen = self._watched([args[i] for i in self._inputs], self._at_inputs)
         whole = list(args)
         for i, x in zip(self._inputs, seen, strict=True):
             whole[i] = x
@@ -133,7 +133,7 @@ class _Pulled:
                     hook(self._module, (None,) * self._count, self._outputs)
             return [whole[i] for i in places]
 
-        seen = _watched([items[i] for i in places], pull)
+        seen = self._watched([items[i] for i in places], pull)
         for i, x in zip(places, seen, strict=True):
             items[i] = x
         return items[0] if alone else type(result)(items)
@@ -146,6 +146,17 @@ class _Pulled:
             changed = hook(self._module, tuple(whole), self._outputs)
             whole = _changed(self._module, changed, whole, "inputs")
         return [whole[i] for i in self._inputs]
+
+    def _watched(self, tensors, pull):
+        """The tensors, whose gradients go through pull."""
+        same = custom_vjp(lambda *xs: xs)
+        same.defvjp(lambda *xs: (xs, None), lambda _, gradients: tuple(pull(gradients)))
+        same._refusal = (
+            f"[nn.Module] {type(self._module).__name__} has a hook of gradients that come back "
+            "(register_full_backward_hook), and forward mode (jvp, jacfwd, hessian) has none that "
+            "do: take the hook away before (handle.remove())."
+        )
+        return same(*tensors)
 
 
 def _changed(module, changed, before, what):
@@ -170,10 +181,3 @@ def _changed(module, changed, before, what):
 
 def _is_other(new, old):
     return not isinstance(new, Tensor) or new.shape != old.shape
-
-
-def _watched(tensors, pull):
-    """The tensors, whose gradients go through pull."""
-    same = custom_vjp(lambda *xs: xs)
-    same.defvjp(lambda *xs: (xs, None), lambda _, gradients: tuple(pull(gradients)))
-    return same(*tensors)

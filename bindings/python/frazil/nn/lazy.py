@@ -1,8 +1,10 @@
 """Layers that learn the extents of their inputs from the first one, and then are plain layers.
 
-A lazy layer has no parameters until it is called, or until load_state_dict gives it some; then its
-class becomes that of the plain layer. Whatever asks for its parameters before is told so, or an
-optimizer made too early would leave them out silently.
+A lazy layer has no tensors until it is called, or until load_state_dict gives it some; then its
+class becomes that of the plain layer. What it is told before (to move, to be frozen) holds then;
+a state dict has its names, with None. Whatever asks for the parameters themselves is told that
+there are none, or an optimizer made too early would leave them out silently. So is a copy that
+fz.grad or fz.vmap make and throw away: parameters made there would never come back.
 """
 
 from __future__ import annotations
@@ -48,13 +50,28 @@ class _Lazy(Module):
 
     _lazy = True
     _plain: Any = None
+    _given = (("weight", ""), ("bias", "bias"))  # its tensors, and which argument asks for each
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self._args, self._kwargs = args, kwargs
         try:
-            inspect.signature(self._plain).bind(1, *args, **kwargs)
+            dtype = self._bound().get("dtype")
         except TypeError as error:
             raise TypeError(f"[nn.{type(self).__name__}] {error}.") from None
-        self._args, self._kwargs = args, kwargs
+        # Floating-point numbers are of the dtype that is the default now, not at the first call.
+        self._device, self._dtype = None, None if dtype else _fz.runtime.default_dtype()
+        self._trained = True
+        self._id = id(self)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._id = id(self)  # a copy that is the user's
+
+    def _bound(self) -> dict[str, Any]:
+        """All arguments by name."""
+        bound = inspect.signature(self._plain).bind(1, *self._args, **self._kwargs)
+        bound.apply_defaults()
+        return bound.arguments
 
     def forward(self, input: Tensor, *args: Any) -> Any:
         self.initialize_parameters(input)
@@ -69,12 +86,32 @@ class _Lazy(Module):
         return True
 
     def _become(self, extent: int) -> None:
+        if self._id != id(self):
+            raise ValueError(
+                f"[nn.{type(self).__name__}] has no parameters before its first call, and this is "
+                "a copy, made by fz.grad, fz.vmap or another function of nests, whose parameters "
+                "would be lost: call the model once on an example before."
+            )
         with _no_grad():
             made = self._plain(extent, *self._args, **self._kwargs)
-        del self._args, self._kwargs
+            if self._device is not None or self._dtype is not None:
+                made.to(self._device, self._dtype)
+        made.requires_grad_(self._trained)
+        for name in ("_args", "_kwargs", "_device", "_dtype", "_trained", "_id"):
+            delattr(self, name)
         for name, value in vars(made).items():
             setattr(self, name, value)
         self.__class__ = self._plain
+
+    def _move(self, device: Any, dtype: Any) -> None:
+        """What to() says, for later."""
+        self._device = self._device if device is None else device
+        self._dtype = self._dtype if dtype is None else dtype
+
+    def _names(self) -> list[str]:
+        """What the plain layer's tensors are called."""
+        given = self._bound()
+        return [name for name, asks in self._given if not asks or given[asks]]
 
     def _extent(self, input: Tensor) -> int:
         """The features of an input."""
@@ -188,6 +225,10 @@ class LazyConvTranspose3d(_LazyLayer):
 
 class _LazyNorm(_LazyLayer):
     _known_from = (("weight", 0), ("running_mean", 0))
+    _given = (
+        ("weight", "affine"), ("bias", "affine"), ("running_mean", "track_running_stats"),
+        ("running_var", "track_running_stats"), ("num_batches_tracked", "track_running_stats"),
+    )  # fmt: skip
 
     def _batched(self) -> tuple[int, ...]:
         return self._plain._axes

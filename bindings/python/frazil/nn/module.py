@@ -17,6 +17,7 @@ from frazil._parameters import items as _items
 from frazil._parameters import join as _join
 from frazil._parameters import register as _register
 from frazil._parameters import walk as _walk
+from frazil._progress import progress as _progress
 from frazil._tracked import Tracked
 from frazil.nn import hooks as _hooks_of
 from frazil.nn.hooks import Handle
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 __all__ = ["Module"]
 
 _EXTRA = "_extra_state"  # the name in a state dict
+
+_LATE = ": a lazy layer's state must be taken after its first call"
 
 _M = TypeVar("_M", bound="Module")
 
@@ -292,7 +295,10 @@ class Module(Tracked):
 
     def requires_grad_(self: _M, requires_grad: bool = True) -> _M:
         """Trains the parameters, or freezes them with False; returns self."""
-        for parameter in self.parameters():
+        for module in self.modules():
+            if module._lazy:
+                module._trained = requires_grad
+        for _, parameter in self._known():
             parameter.requires_grad_(requires_grad)
         return self
 
@@ -316,6 +322,10 @@ class Module(Tracked):
                     " are made."
                 )
 
+    def _known(self) -> Iterator[tuple[str, Tensor]]:
+        """The parameters but those of lazy layers, which are not there yet."""
+        return ((name, p) for name, p in _walk("", self, set()) if isinstance(p, Tensor))
+
     def parameters(self) -> list[Tensor]:
         """The parameters, as a list."""
         return [parameter for _, parameter in self.named_parameters()]
@@ -337,7 +347,7 @@ class Module(Tracked):
         """Parameters and buffers as they are now, by dotted name, and what get_extra_state returns.
 
         Later training changes none; keep_vars=True gives the tensors themselves. prefix stands
-        before all names.
+        before all names. None stands for the tensors of a lazy layer that are not there yet.
         """
         modules = [(_dotted(prefix, path), module) for path, module in self.named_modules()]
         for path, module in modules:
@@ -348,6 +358,7 @@ class Module(Tracked):
             for name, tensor in self._saved()
         }
         for path, module in modules:
+            out.update(dict.fromkeys(_lazy_names(path, module)))
             if type(module).get_extra_state is not Module.get_extra_state:
                 out[path + _EXTRA] = module.get_extra_state()
         for path, module in reversed(modules):
@@ -399,11 +410,12 @@ class Module(Tracked):
                 module._become_like(state, path)  # type: ignore[attr-defined]
         shared = self._shared_names()
         state = {shared.get(name, name): value for name, value in state.items()}
-        own, extra_states = dict(self._saved()), {}
+        own, extra_states, wanted = dict(self._saved()), {}, set()
         for path, module in modules:
+            wanted |= {n for n in _lazy_names(path, module) if state.get(n) is None}
             if type(module).set_extra_state is not Module.set_extra_state:
                 extra_states[path + _EXTRA] = module
-        wanted = own.keys() | extra_states.keys()
+        wanted |= own.keys() | extra_states.keys()
         missing = sorted({*said[0], *(wanted - state.keys())})
         extra = sorted({*said[1], *(state.keys() - wanted)})
         own = {name: tensor for name, tensor in own.items() if name in state}
@@ -411,7 +423,7 @@ class Module(Tracked):
             if not hasattr(state[name], "shape"):
                 raise TypeError(
                     f"[load_state_dict] {name} must be a tensor or an array, got "
-                    f"{type(state[name]).__name__}."
+                    f"{type(state[name]).__name__}{_LATE if state[name] is None else ''}."
                 )
         errors = [
             f"{name} has shape {tensor.shape}, the state has {tuple(state[name].shape)}"
@@ -425,7 +437,7 @@ class Module(Tracked):
         if not after:
             left.check(strict)
         with no_grad():
-            for name, tensor in own.items():
+            for name, tensor in _progress(own.items(), "load_state_dict"):
                 tensor[...] = state[name]
         for name, module in extra_states.items():
             if name in state:
@@ -437,7 +449,7 @@ class Module(Tracked):
 
     def _shared_names(self) -> dict[str, str]:
         """Further names of parameters that several modules hold, and those they are saved by."""
-        first = {id(tensor): name for name, tensor in self.named_parameters()}
+        first = {id(tensor): name for name, tensor in self._known()}
         return {
             _join(path, name): first[id(value)]
             for path, module in self.named_modules()
@@ -457,7 +469,7 @@ class Module(Tracked):
 
     def _state(self) -> Iterator[tuple[str, Tensor]]:
         names: set[str] = set()
-        for name, tensor in (*self.named_parameters(), *self.named_buffers()):
+        for name, tensor in (*self._known(), *self.named_buffers()):
             if name in names:
                 raise ValueError(
                     f"[nn.Module] two tensors of {type(self).__name__} have the name {name!r}: "
@@ -486,6 +498,9 @@ class Module(Tracked):
         for _, tensor in self._state():
             floating = tensor.dtype.kind == "real floating"
             tensor._to_(device, dtype if floating else None)
+        for module in self.modules():
+            if module._lazy:
+                module._move(device, dtype)  # type: ignore[attr-defined]
         return self
 
     def float(self: _M) -> _M:
@@ -514,7 +529,7 @@ class Module(Tracked):
 
     def zero_grad(self) -> None:
         """Forgets the gradients of all parameters."""
-        for parameter in self.parameters():
+        for _, parameter in self._known():
             parameter.grad = None
 
     def train(self: _M, mode: bool = True) -> _M:
@@ -572,6 +587,11 @@ def _held(holder, name):
 def _dotted(prefix, path):
     """What stands before the names of a module's own tensors."""
     return f"{prefix}{path}." if path else prefix
+
+
+def _lazy_names(path, module):
+    """The names of a layer's tensors that are not there yet."""
+    return [path + name for name in module._names()] if module._lazy else []
 
 
 def _check_name(op, name):

@@ -16,10 +16,12 @@ def tree(module: Module) -> str:
     rows = []
     for name, inner in module.named_modules():
         below = [f"{n}." for n, _ in inner.named_modules() if n]
-        named = inner.named_parameters()
-        own = {n: p for n, p in named if not any(n.startswith(b) for b in below)}
-        count = sum(p.size for p in inner.parameters())
+        named = dict(inner._known())
+        own = {n: p for n, p in named.items() if not any(n.startswith(b) for b in below)}
+        count = sum(p.size for p in named.values())
         shapes = ", ".join(f"{n} {list(p.shape)}" for n, p in own.items())
+        if inner._lazy:
+            shapes = "by the first call"
         rows.append(
             (name or "(this)", f"{type(inner).__name__}({inner.extra_repr()})", shapes, count)
         )

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from frazil._progress import progress as _progress
 from frazil.onnx import _conversions  # noqa: F401 -- fills the table
 from frazil.onnx._plan import NOTHING, SINK, Body, Node
 from frazil.onnx._reading import array_of_proto, package
@@ -111,7 +112,7 @@ class Builder:
         for t in proto.sparse_initializer:
             arrays.append((t.values.name, t))
         fixed = self.fixed(proto, opsets) if arrays else {}
-        for name, tensor in arrays:
+        for name, tensor in _progress(arrays, "onnx.load: initializers"):
             where = self.define(scope, name, f"initializer of graph {proto.name!r}")
             array = self.array(tensor)
             use = fixed.get(name, "weight")

@@ -11,6 +11,7 @@ from frazil import _frazil as _fz
 from frazil._frazil import Tensor
 from frazil._named import flag as _flag
 from frazil._parameters import Parameter
+from frazil._progress import progress as _progress
 from frazil.nn.module import Module
 from frazil.onnx._build import Builder
 from frazil.onnx._plan import Hidden, Run
@@ -64,7 +65,7 @@ class Model(Module):
 
     def _fill(self, weights: dict[int, tuple[str, Any, bool]], laid: dict[int, Any]) -> None:
         places = []
-        for place, (name, array, is_buffer) in weights.items():
+        for place, (name, array, is_buffer) in _progress(weights.items(), "onnx.load: weights"):
             own = name or "weight"
             while hasattr(self, own):
                 own += "_"

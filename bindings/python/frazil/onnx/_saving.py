@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from frazil import _frazil as _fz
 from frazil._export import _Exporter, _tensors_in, call_of, calls_of
 from frazil._export_program import Refused
 from frazil._export_sizes import Dim
 from frazil._frazil import Traced, __version__
 from frazil._named import integer as _integer
+from frazil._npy import write_file as _write_file
 from frazil.onnx._reading import package
 from frazil.onnx._spectra import PARTS, laid_out
 from frazil.onnx._values import array_of
@@ -191,7 +191,7 @@ class _OnnxExporter(_Exporter):
         )  # fmt: skip
         model = onnx.shape_inference.infer_shapes(model)
         onnx.checker.check_model(model)
-        _fz.runtime.write_file("onnx.save", path, model.SerializeToString())
+        _write_file("onnx.save", path, model.SerializeToString())
 
     def _symbols(self, graph: Graph, values: dict[Any, Value]) -> None:
         """Each dynamic size from the shape of an input that has it."""

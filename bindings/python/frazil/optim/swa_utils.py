@@ -24,6 +24,7 @@ from frazil._grad import no_grad
 from frazil._named import flag as _flag
 from frazil._named import integer as _integer
 from frazil._named import number as _number
+from frazil._progress import progress as _progress
 from frazil.nn._arguments import one_of
 from frazil.optim.scheduler import LRScheduler, each_group
 
@@ -240,7 +241,7 @@ def update_bn(loader: Iterable[Any], model: nn.Module, device: Any = None) -> No
         layer.running_var[...] = 1
         layer.num_batches_tracked[...] = 0
         layer.momentum = None
-    for batch in loader:
+    for batch in _progress(loader, "update_bn"):
         batch = batch[0] if isinstance(batch, (list, tuple)) else batch
         model(batch if device is None else batch.to_device(device))
     for layer, momentum in zip(layers, momenta, strict=True):
