@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <tuple>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
@@ -13,7 +14,7 @@ namespace {
 
 using Way = WhileLoop::Way;
 
-constexpr size_t kFewestIterations = 2;
+constexpr size_t kFewestIterations = 2, kFewestSaved = 1;
 constexpr int64_t kSmall = 4096;  // elements of a state that two branches leave
 
 // What a value within an iteration may be: the iteration's own result, or one of what it begins
@@ -46,16 +47,35 @@ struct Trunk {
   bool seen = false;
 };
 
+bool SameRecord(const CallRecord& a, const CallRecord& b);
+
+bool SameWay(const Way* a, const Way* b) {
+  if (!a || !b) return a == b;
+  const auto same = [](const Program::Call& x, const Program::Call& y) {
+    return x.operands == y.operands && SameRecord(*x.record, *y.record);
+  };
+  return a->read == b->read && a->next == b->next && absl::c_equal(a->calls, b->calls, same) &&
+         SameWay(a->ways[0].get(), b->ways[0].get()) && SameWay(a->ways[1].get(), b->ways[1].get());
+}
+
 bool SameRecord(const CallRecord& a, const CallRecord& b) {
-  return &a == &b ||
-         (a.composite == b.composite && a.op == b.op && a.attrs == b.attrs && !a.IsLoop());
+  if (&a == &b) return true;
+  if (a.loop && b.loop) {
+    return a.loop->goes_on == b.loop->goes_on && a.results.size() == b.results.size() &&
+           SameWay(&a.loop->root, &b.loop->root);
+  }
+  return a.composite == b.composite && a.op == b.op && a.attrs == b.attrs && !a.IsLoop();
 }
 
 class Folder {
  public:
   // `heads`: the marks at which the state was the same; the loop ends at the last one.
-  Folder(const LearntCall& learnt, std::vector<int32_t> heads)
-      : learnt_(learnt), program_(learnt.program), parts_(program_), heads_(std::move(heads)) {}
+  Folder(const LearntCall& learnt, std::vector<int32_t> heads, bool saved)
+      : learnt_(learnt),
+        program_(learnt.program),
+        parts_(program_),
+        heads_(std::move(heads)),
+        saved_(saved) {}
 
   std::shared_ptr<const LearntCall> Run() {
     if (!Classify()) return nullptr;
@@ -167,7 +187,7 @@ class Folder {
     }
     for (size_t i = 0; i < count; ++i) {
       const Program::Call& call = program_.calls[static_cast<size_t>(begin) + i];
-      if (call->loop) return false;
+      if (call->loop && !saved_) return false;
       if (!trunk->seen) {
         trunk->calls.push_back(call.record);
         trunk->operands[i].resize(call.operands.size());
@@ -201,7 +221,17 @@ class Folder {
     tail_marks_[0].read = kNoValue;  // of the loop
     tail_marks_[0].state = -1;
     for (Mark& mark : tail_marks_) known = known && Behind(&mark.read);
-    return known;
+    return known && WritesWhatChanges(*folded);
+  }
+
+  // A cell that changes in the loop and holds at the end what it held at the start does so by chance.
+  bool WritesWhatChanges(const Program& folded) const {
+    for (size_t i = 0; i < folded.parameters.size(); ++i) {
+      const bool stays = fixed_[i] != kNoValue || Head(0).held[i] == kNoValue;
+      const auto writes = [&](const auto& w) { return w.cell == static_cast<int32_t>(i); };
+      if (!stays && absl::c_none_of(folded.writes, writes)) return false;
+    }
+    return true;
   }
 
   // Results of the loop are ~class for now, behind everything there is (kOfLoop).
@@ -219,16 +249,33 @@ class Folder {
 
   // The classes that matter, and what was there before.
   bool FindStates() {
-    if (!Use(root_)) return false;
+    if (!Use(root_) || !CloseStates()) return false;
+    if (saved_) AddOtherStates();
+    absl::c_sort(before_);
+    before_.erase(std::unique(before_.begin(), before_.end()), before_.end());
+    return !states_.empty() && KeepsClasses(root_);
+  }
+
+  // With those that they are made of.
+  bool CloseStates() {
     for (size_t i = 0; i < used_.size(); ++i) {
-      if (absl::c_find(used_, used_[i]) != used_.begin() + static_cast<int64_t>(i)) continue;
+      if (absl::c_linear_search(states_, used_[i])) continue;
       if (Head(0).held[static_cast<size_t>(used_[i])] == kNoValue) return false;
       states_.push_back(used_[i]);
       if (!UseNext(root_, used_[i])) return false;
     }
-    absl::c_sort(before_);
-    before_.erase(std::unique(before_.begin(), before_.end()), before_.end());
-    return !states_.empty() && KeepsClasses(root_);
+    return true;
+  }
+
+  // Those that other examples may need.
+  void AddOtherStates() {
+    for (size_t q = 0; q < class_.size(); ++q) {
+      const auto place = static_cast<int32_t>(q);
+      if (class_[q] != place || absl::c_linear_search(states_, place)) continue;
+      const auto kept = std::tuple(used_, states_, before_);
+      used_.push_back(place);
+      if (!CloseStates() || !KeepsClasses(root_)) std::tie(used_, states_, before_) = kept;
+    }
   }
 
   bool Use(const Origin& origin) {
@@ -306,6 +353,14 @@ class Folder {
     for (const int32_t place : states_)
       loop->body.parameters.push_back(parts_.TypeOf(Head(0).held[static_cast<size_t>(place)]));
     for (const ValueId v : before_) loop->body.parameters.push_back(parts_.TypeOf(v));
+    loop->classes = class_;
+    loop->places = states_;
+    if (saved_) {
+      for (size_t i = 0; i < states_.size(); ++i)
+        loop->body.outputs.push_back({~static_cast<ValueId>(i), {}});
+      loop->body.outputs.resize(states_.size() + 2);
+      return true;
+    }
     const auto on_host = [](const Parameter& p) { return p.layout && p.device == Device(); };
     if (!absl::c_all_of(loop->body.parameters, on_host)) return false;
     auto end = Straighten(loop->root, {}, loop);
@@ -446,7 +501,8 @@ class Folder {
     record->op = kLoopRow;
     record->origin = Head(0).origin;
     for (const Content& o : loop->body.outputs) {
-      const Parameter type = TypeIn(loop->body, o.value);
+      const Parameter type = o.value == kNoValue ? parts_.TypeOf(Head(Last()).read)
+                                                 : TypeIn(loop->body, o.value);
       record->results.push_back({type.dtype, type.device, type.layout});
     }
     record->body = std::shared_ptr<const Program>(loop, &loop->body);
@@ -495,6 +551,7 @@ class Folder {
   const Program& program_;
   const Parts parts_;
   const std::vector<int32_t> heads_;
+  const bool saved_;
   std::vector<ValueId> fixed_;  // of each place of the state: what it always holds
   std::vector<int32_t> class_;  // the first place that always holds the same; -1: fixed
   // At each head, which classes hold a value.
@@ -507,13 +564,23 @@ class Folder {
   std::vector<Mark> tail_marks_;
 };
 
+// How many runs have one of these between two of their marks.
+int64_t LoopsAround(const std::vector<int32_t>& run,
+                    const std::vector<std::vector<int32_t>>& runs) {
+  return absl::c_count_if(runs, [&](const auto& other) {
+    const auto next = absl::c_upper_bound(other, run.front());
+    return next != other.begin() && next != other.end() && *next > run.back();
+  });
+}
+
 // Runs of marks with one state and one outcome, and the next one of that state. The longest first,
-// then those that begin first: branches within a loop are runs, too.
-std::vector<std::vector<int32_t>> RunsOf(const Program& program) {
+// then those that begin first: branches within a loop are runs, too. Where loops may stand in
+// others the innermost come before.
+std::vector<std::vector<int32_t>> RunsOf(const Program& program, bool saved) {
   std::map<int32_t, std::vector<int32_t>> open;  // by state
   std::vector<std::vector<int32_t>> runs;
   const auto close = [&](std::vector<int32_t>* run) {
-    if (run->size() > kFewestIterations) runs.push_back(*run);
+    if (run->size() > (saved ? kFewestSaved : kFewestIterations)) runs.push_back(*run);
     run->clear();
   };
   for (size_t m = 0; m < program.marks.size(); ++m) {
@@ -525,9 +592,15 @@ std::vector<std::vector<int32_t>> RunsOf(const Program& program) {
     if (ends) close(&run);
   }
   for (auto& [state, run] : open) close(&run);
-  absl::c_sort(runs, [](const auto& a, const auto& b) {
-    return std::pair(b.size(), a[0]) < std::pair(a.size(), b[0]);
-  });
+  constexpr size_t kMostRuns = 16;
+  const auto sort = [&](const auto& depth) {
+    absl::c_sort(runs, [&](const auto& a, const auto& b) {
+      return std::tuple(depth(b), b.size(), a[0]) < std::tuple(depth(a), a.size(), b[0]);
+    });
+  };
+  const std::vector<std::vector<int32_t>> all = runs;
+  sort([&](const auto& run) { return saved ? LoopsAround(run, all) : 0; });
+  if (runs.size() > kMostRuns) runs.resize(kMostRuns);
   return runs;
 }
 
@@ -537,13 +610,10 @@ bool HasLoops(const Program& program) {
   return absl::c_any_of(program.calls, [](const auto& call) { return call->loop != nullptr; });
 }
 
-std::shared_ptr<const LearntCall> FoldLoop(const LearntCall& learnt) {
+std::shared_ptr<const LearntCall> FoldLoop(const LearntCall& learnt, bool saved) {
   if (!learnt.program.tape.empty()) return nullptr;
-  constexpr size_t kMostRuns = 16;
-  std::vector<std::vector<int32_t>> runs = RunsOf(learnt.program);
-  if (runs.size() > kMostRuns) runs.resize(kMostRuns);
-  for (std::vector<int32_t>& run : runs) {
-    if (auto folded = Folder(learnt, std::move(run)).Run()) return folded;
+  for (std::vector<int32_t>& run : RunsOf(learnt.program, saved)) {
+    if (auto folded = Folder(learnt, std::move(run), saved).Run()) return folded;
   }
   return nullptr;
 }
