@@ -42,6 +42,8 @@ struct WhileLoop {
   // parameters are those of the body.
   struct Way {
     std::vector<Program::Call> calls;
+    // Of programs that are saved: marks of indices that are looked at, `at` calls of the way before.
+    std::vector<Mark> checks;
     ValueId read = kNoValue;
     // At the end of an iteration, behind which `read` is tested:
     std::vector<ValueId> next;     // of each state; else

@@ -200,14 +200,21 @@ class _Reader:
             made.body = _Reader(body, own, self.names).whole(body)
         return made
 
+    def check(self, mark: tuple[Any, ...]) -> Call:
+        _, _, _, read, _, origin, check, of, low, high = mark
+        return Call("check", check, [self.ref(read)], [low, high], 0, origin, more=(of,))
+
     def whole(self, program: dict[str, Any]) -> Path:
         """A body, which reads and writes nothing."""
         calls = [self.call(raw) for raw in program["calls"]]
         return Path(calls, "return", [self.ref(v) for v in program["outputs"]])
 
     def way(self, raw: tuple[Any, ...]) -> Path:
-        calls, read, after, ways = raw
-        path = Path([self.call(c) for c in calls], "next" if ways is None else "read")
+        calls, read, after, ways, checks = raw
+        path = Path([], "next" if ways is None else "read")
+        for i in range(len(calls) + 1):
+            path.calls += [self.check(mark) for mark in checks if mark[0] == i]
+            path.calls += [self.call(c) for c in calls[i : i + 1]]
         path.read = self.ref(read)
         if ways is None:
             path.outputs = [self.ref(v) for v in after]
@@ -240,13 +247,11 @@ def path_of(program: dict[str, Any], cells: Sequence[Any], names: Names) -> Path
             calls.append(Call("precision", precision))
 
     def add_mark(mark: tuple[Any, ...]) -> None:
-        _, kind, _, read, outcome, origin, check, of, low, high = mark
+        _, kind, _, read, outcome, origin, *_ = mark
         if kind == "number":
             calls.append(Call("read", "", [reader.ref(read)], [], 0, origin, more=(outcome,)))
         elif kind == "check":
-            calls.append(
-                Call("check", check, [reader.ref(read)], [low, high], 0, origin, more=(of,))
-            )
+            calls.append(reader.check(mark))
 
     for i, raw in enumerate(program["calls"]):
         before(i)
