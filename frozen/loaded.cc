@@ -23,6 +23,11 @@ Status Damaged(const std::string& path, std::string_view why) {
   return ValueError("[load_program] '", path, "' is no .frz file or is damaged: ", why, ".");
 }
 
+std::string_view WithoutStop(const Status& status) {
+  const std::string_view text(status.message().data(), status.message().size());
+  return text.ends_with('.') ? text.substr(0, text.size() - 1) : text;
+}
+
 // What a digest is of, by the name in its line, and where its bytes are to be.
 struct Part {
   std::string_view name, bytes, digest;
@@ -135,10 +140,6 @@ StatusOr<std::shared_ptr<Loaded>> Loaded::Parse(std::string_view bytes, const st
 
 StatusOr<std::shared_ptr<Loaded>> Loaded::Of(const TensorFile& file, const std::string& path,
                                              Device device) {
-  const auto damaged = [&](const Status& status) {
-    const std::string_view text(status.message().data(), status.message().size());
-    return Damaged(path, text.ends_with('.') ? text.substr(0, text.size() - 1) : text);
-  };
   const std::map<std::string_view, std::string_view> metadata(file.metadata.begin(),
                                                               file.metadata.end());
   const auto text = [&](std::string_view name) {
@@ -155,31 +156,39 @@ StatusOr<std::shared_ptr<Loaded>> Loaded::Of(const TensorFile& file, const std::
                       text("frazil.version"), ").");
   }
   FZ_ASSIGN_OR_RETURN(const auto memory, MemoryFor(file));
-  if (Status s = TakeAndCheck(file, text(kDigests), memory); !s.ok()) return damaged(s);
-  auto program = ParseProgram(text("frazil.program"));
-  if (!program.ok()) return damaged(program.status());
+  if (Status s = TakeAndCheck(file, text(kDigests), memory); !s.ok())
+    return Damaged(path, WithoutStop(s));
+  Tensors tensors;
+  for (const auto& [name, value] : memory) {
+    Tensor t = ops::to_device(Tensor(value), device);
+    FZ_RETURN_IF_ERROR(t.status());
+    tensors.emplace(name, std::move(t));
+  }
+  return Make({text("frazil.name"), text("frazil.version"), text("frazil.python"),
+               text("frazil.program")},
+              tensors, path);
+}
+
+StatusOr<std::shared_ptr<Loaded>> Loaded::Make(Texts texts, const Tensors& tensors,
+                                               const std::string& from) {
+  auto program = ParseProgram(texts.program);
+  if (!program.ok()) return Damaged(from, WithoutStop(program.status()));
   std::shared_ptr<Loaded> loaded(new Loaded);
   loaded->program_ = std::make_unique<Program>(*std::move(program));
   FindWritten(loaded->program_->block, &loaded->written_);
-  loaded->name_ = text("frazil.name");
-  loaded->version_ = text("frazil.version");
-  loaded->python_ = text("frazil.python");
-  if (loaded->name_.empty()) loaded->name_ = "program";
-  if (loaded->program_->tensors.size() != file.tensors.size())
-    return Damaged(path, StrCat("its program names ", loaded->program_->tensors.size(),
-                                " tensors, and ", file.tensors.size(), " are there"));
-  std::map<std::string_view, const Tensor*> tensors;
-  for (const auto& [name, tensor] : file.tensors) tensors[name] = &tensor;
+  loaded->texts_ = std::move(texts);
+  if (loaded->name().empty()) loaded->texts_.name = "program";
+  if (loaded->program_->tensors.size() != tensors.size())
+    return Damaged(from, StrCat("its program names ", loaded->program_->tensors.size(),
+                                " tensors, and ", tensors.size(), " are there"));
   for (const Program::Named& named : loaded->program_->tensors) {
     const auto it = tensors.find(named.name);
-    if (it == tensors.end() || !Fits(named, *it->second))
+    if (it == tensors.end() || !it->second.status().ok() || !Fits(named, it->second))
       return Damaged(
-          path, StrCat("'", named.name, "' is not there as ", Describe(*loaded->program_, named)));
-    Tensor t = ops::to_device(Tensor(memory.at(named.name)), device);
-    FZ_RETURN_IF_ERROR(t.status());
-    loaded->tensors_.push_back(std::move(t));
+          from, StrCat("'", named.name, "' is not there as ", Describe(*loaded->program_, named)));
+    loaded->tensors_.push_back(it->second);
   }
-  loaded->trace_ = std::make_unique<tracer::Trace>(loaded->name_, true);
+  loaded->trace_ = std::make_unique<tracer::Trace>(loaded->name(), true);
   // What it depends on is known: nothing is compared afterwards.
   loaded->promise_ = std::make_unique<tracer::Promise>(&loaded->trace_->recording(),
                                                        tracer::Policy{.first = 0, .every = 0});
@@ -207,18 +216,18 @@ int Loaded::InputNamed(std::string_view name) const {
 
 Status Loaded::CheckInputs(tracer::Cells inputs) const {
   if (inputs.size() != program_->inputs.size()) {
-    return TypeError("[", name_, "] takes ", program_->inputs.size(), " inputs (",
+    return TypeError("[", name(), "] takes ", program_->inputs.size(), " inputs (",
                      absl::StrJoin(input_types(), ", "), "), got ", inputs.size(), ".");
   }
   for (const Tensor* t : inputs) {
-    if (!t->defined()) return TypeError("[", name_, "] an input holds nothing.");
+    if (!t->defined()) return TypeError("[", name(), "] an input holds nothing.");
     FZ_RETURN_IF_ERROR(t->status());
   }
   // A write to one would be one to the other: the program knows two.
   for (const int written : written_) {
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (static_cast<int>(i) != written && inputs[i] == inputs[static_cast<size_t>(written)])
-        return ValueError("[", name_, "] writes to '", program_->inputs[written].name,
+        return ValueError("[", name(), "] writes to '", program_->inputs[written].name,
                           "', which is the same tensor as '", program_->inputs[i].name,
                           "': give it a copy.");
     }
@@ -238,7 +247,7 @@ StatusOr<std::pair<DType, std::vector<int64_t>>> Loaded::InputType(
     const std::string& symbol = program_->symbols[dim.symbol()].name;
     const auto it = sizes.find(symbol);
     if (it == sizes.end())
-      return ValueError("[", name_, "] '", named.name, "' is ", Describe(*program_, named),
+      return ValueError("[", name(), "] '", named.name, "' is ", Describe(*program_, named),
                         ": the size of ", symbol, " is not given.");
     dims.push_back(it->second);
   }
@@ -250,7 +259,7 @@ Status Loaded::Profile(tracer::Cells inputs, std::vector<Tensor>* outputs,
   FZ_RETURN_IF_ERROR(CheckInputs(inputs));
   std::vector<Tensor*> tensors;
   for (Tensor& t : tensors_) tensors.push_back(&t);
-  return Run(*program_, name_, {inputs, tensors}, outputs, times);
+  return Run(*program_, name(), {inputs, tensors}, outputs, times);
 }
 
 Status Loaded::Call(tracer::Cells inputs, std::vector<Tensor>* outputs, tracer::Cells tensors) {
@@ -262,7 +271,7 @@ Status Loaded::Call(tracer::Cells inputs, std::vector<Tensor>* outputs, tracer::
   const Cells parts{cells.span().first(inputs.size()), cells.span().subspan(inputs.size())};
   if (!tracer::Enabled() || tracer::Inside()) {
     tracer::Call call(trace_.get());
-    FZ_RETURN_IF_ERROR(Run(*program_, name_, parts, outputs));
+    FZ_RETURN_IF_ERROR(Run(*program_, name(), parts, outputs));
     return call.Finish();
   }
   tracer::Words words;
@@ -277,7 +286,7 @@ Status Loaded::Call(tracer::Cells inputs, std::vector<Tensor>* outputs, tracer::
   tracer::ScriptBuilder* builder = promised.Observe();
   {
     tracer::Call call(trace_.get(), builder);
-    FZ_RETURN_IF_ERROR(Run(*program_, name_, parts, outputs));
+    FZ_RETURN_IF_ERROR(Run(*program_, name(), parts, outputs));
     FZ_RETURN_IF_ERROR(call.Finish());
   }
   if (!builder) return absl::OkStatus();
@@ -305,7 +314,7 @@ StatusOr<ValueRef> Loaded::Fitting(const std::string& name, const Tensor& cell,
                                    const Tensor& value) const {
   FZ_RETURN_IF_ERROR(value.status());
   if (value.dtype() != cell.dtype() || value.shape() != cell.shape())
-    return ValueError("[load_state_dict] '", name, "' of ", name_, " is ", frazil::Describe(cell),
+    return ValueError("[load_state_dict] '", name, "' of ", this->name(), " is ", frazil::Describe(cell),
                       ", got ", frazil::Describe(value), ".");
   const Tensor copy = ops::to_device(Apply(OpId::k_copy, {&value}), cell.device());
   FZ_RETURN_IF_ERROR(copy.status());
@@ -329,13 +338,13 @@ Status Loaded::SetState(const std::vector<std::pair<std::string, Tensor>>& tenso
   for (const auto& [name, cell] : mine) {
     const auto it = given.find(name);
     if (it == given.end())
-      return ValueError("[load_state_dict] '", name, "' of ", name_, " is missing.");
+      return ValueError("[load_state_dict] '", name, "' of ", this->name(), " is missing.");
     FZ_ASSIGN_OR_RETURN(ValueRef value, Fitting(name, *cell, *it->second));
     values.push_back(std::move(value));
     given.erase(it);
   }
   if (!given.empty())
-    return ValueError("[load_state_dict] ", name_, " has no '", given.begin()->first, "'.");
+    return ValueError("[load_state_dict] ", name(), " has no '", given.begin()->first, "'.");
   for (size_t i = 0; i < mine.size(); ++i) {
     tracer::Learning::Write(mine[i].second);
     mine[i].second->SetValue(std::move(values[i]));

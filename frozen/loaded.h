@@ -39,11 +39,20 @@ class Loaded {
   // The same of a file's bytes; `path` for errors.
   static StatusOr<std::shared_ptr<Loaded>> Parse(std::string_view file, const std::string& path,
                                                  Device device = Device());
+  // A program of its texts and tensors, which become its cells: what texts() and tensors() of another
+  // said, on any machine. `from` for errors.
+  struct Texts {
+    std::string name, version, python, program;
+  };
+  using Tensors = std::map<std::string, Tensor, std::less<>>;
+  static StatusOr<std::shared_ptr<Loaded>> Make(Texts texts, const Tensors& tensors,
+                                                const std::string& from);
   ~Loaded();
 
-  const std::string& name() const { return name_; }
-  const std::string& version() const { return version_; }
-  const std::string& python() const { return python_; }
+  const Texts& texts() const { return texts_; }
+  const std::string& name() const { return texts_.name; }
+  const std::string& version() const { return texts_.version; }
+  const std::string& python() const { return texts_.python; }
   std::vector<std::string> input_names() const;
   // "f32[batch,64]", of each input.
   std::vector<std::string> input_types() const;
@@ -83,7 +92,7 @@ class Loaded {
   Status CheckInputs(tracer::Cells inputs) const;
   StatusOr<ValueRef> Fitting(const std::string& name, const Tensor& cell,
                              const Tensor& value) const;
-  std::string name_, version_, python_;
+  Texts texts_;
   std::unique_ptr<Program> program_;
   std::vector<int> written_;  // inputs that it writes to
   std::vector<Tensor> tensors_;

@@ -104,14 +104,15 @@ struct Block {
 
 // An immediate operand: its bits, or a function of a size, rounded to the dtype.
 struct Number {
-  enum class Of : uint8_t { kBits, kValue, kInverse, kRoot, kInverseRoot };
+  enum class Of : uint8_t { kBits, kValue, kInverse, kRoot, kInverseRoot, kUnbiased };
   DType dtype{};
   Of of = Of::kBits;
   uint64_t bits = 0;
   Expression size;
 };
-inline constexpr std::string_view kNumberOf[] = {"bits", "value", "inverse", "root",
-                                                 "inverse_root"};
+// The last one is n / (n - 1), by which the variance of n samples becomes that of what they are of.
+inline constexpr std::string_view kNumberOf[] = {"bits", "value",        "inverse",
+                                                 "root", "inverse_root", "unbiased"};
 
 struct Program {
   struct Symbol {

@@ -112,7 +112,8 @@ class Runner {
       const bool whole = number.of == Number::Of::kValue;
       const double value = number.of == Number::Of::kInverse ? 1 / v
                            : number.of == Number::Of::kRoot  ? std::sqrt(v)
-                                                             : 1 / std::sqrt(v);
+                           : number.of == Number::Of::kInverseRoot ? 1 / std::sqrt(v)
+                                                                   : v / (v - 1);
       numbers_.push_back(
           ops::scalar(whole ? Scalar::Int(size) : Scalar::Float(value), number.dtype));
       FZ_RETURN_IF_ERROR(numbers_.back().status());

@@ -17,15 +17,15 @@ constexpr int64_t kRetryRefused = 1000;  // calls
 
 using Paths = std::vector<std::shared_ptr<const LearntCall>>;
 
-std::shared_ptr<const LearntCall> Folded(std::shared_ptr<const LearntCall> learnt) {
-  while (auto folded = FoldLoop(*learnt)) learnt = std::move(folded);
+std::shared_ptr<const LearntCall> Folded(std::shared_ptr<const LearntCall> learnt, bool saved) {
+  while (auto folded = FoldLoop(*learnt, saved)) learnt = std::move(folded);
   return learnt;
 }
 
 // Adds a call, its loops folded, to those of a script; calls go of which it is another number of
 // iterations. False: a script cannot have it besides the others.
-bool Add(std::shared_ptr<const LearntCall> learnt, Paths* paths) {
-  learnt = Folded(std::move(learnt));
+bool Add(std::shared_ptr<const LearntCall> learnt, bool saved, Paths* paths) {
+  learnt = Folded(std::move(learnt), saved);
   Paths kept;
   for (auto& other : *paths) {
     if (!Agree(other->program, learnt->program)) {
@@ -34,7 +34,7 @@ bool Add(std::shared_ptr<const LearntCall> learnt, Paths* paths) {
       bool same = false;
       if (!SameProgram(learnt->program, other->program, &same).ok()) return false;
       if (same) continue;
-      auto folded = Folded(other);
+      auto folded = Folded(other, saved);
       if (!Agree(folded->program, learnt->program)) continue;  // it is learnt again
       other = std::move(folded);
     }
@@ -367,13 +367,14 @@ Status PromisedCall::Merge(std::shared_ptr<LearntCall> learnt, const Pins& pins,
   }
   if (known) MetUnknownOutcome();
   if (!extends) return absl::OkStatus();
-  if (!Add(std::move(learnt), &paths)) return absl::OkStatus();
+  if (!Add(std::move(learnt), promise_->policy_.saved, &paths)) return absl::OkStatus();
   size_t segments = 0;
   for (const auto& other : paths) segments += other->program.marks.size();
   if (known && (paths.size() > Promise::kMaxPaths || segments > Promise::kMaxSegments))
     return absl::OkStatus();
   Dump(paths.back()->program);
-  auto script = Script::Build(std::move(paths), known.get());
+  auto script = promise_->policy_.saved ? Script::Keep(std::move(paths))
+                                        : Script::Build(std::move(paths), known.get());
   if (!script.ok()) {
     AddEntry(pins,
              [](Promise::Entry& entry) { entry.refused_until = entry.calls + kRetryRefused; });

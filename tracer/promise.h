@@ -37,6 +37,8 @@ struct Policy {
   int first = 2;
   int every = 1000;     // afterwards one call in so many; 0: none
   bool proved = false;  // not promised by the user, but proved by who compares
+  // What is learnt is written down and never run here: no plans, and loops as fz.export has them.
+  bool saved = false;
 };
 
 class Promise {
@@ -84,8 +86,8 @@ class Promise {
 
   Entry* Find(absl::Span<const uint64_t> words);
   bool IsTried(const Entry& entry) const {
-    return entry.compared >=
-           (policy_.proved && passed_ ? std::min(policy_.first, 1) : policy_.first);
+    const int first = policy_.proved && passed_ ? std::min(policy_.first, 1) : policy_.first;
+    return !policy_.saved && entry.compared >= first;
   }
   // What goes is given to `garbage`: freeing it may run user code, so no lock may be held.
   using Garbage = std::vector<std::unique_ptr<Entry>>;
@@ -125,6 +127,8 @@ class PromisedCall {
   std::vector<std::shared_ptr<const LearntCall>> Paths() const;
   // No call of this kind was known.
   bool is_new() const { return !seen_; }
+  // What is learnt is to be saved.
+  bool is_saved() const { return promise_->policy_.saved; }
   // The call is run only to be compared with what was learnt.
   bool is_check() const { return check_; }
   // It is learnt from nevertheless.

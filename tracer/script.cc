@@ -74,6 +74,13 @@ StatusOr<std::shared_ptr<const Script>> Script::Build(
   return std::shared_ptr<const Script>(std::move(script));
 }
 
+StatusOr<std::shared_ptr<const Script>> Script::Keep(
+    std::vector<std::shared_ptr<const LearntCall>> paths) {
+  std::shared_ptr<Script> script(new Script);
+  script->paths_ = std::move(paths);
+  return std::shared_ptr<const Script>(std::move(script));
+}
+
 bool Script::is_quick(size_t cells) const {
   if (!straight_ || !stages_[0]->plan->is_quick()) return false;
   const size_t all = paths_[0]->program.parameters.size();

@@ -34,6 +34,9 @@ class Script {
   // kept where they still fit.
   static StatusOr<std::shared_ptr<const Script>> Build(
       std::vector<std::shared_ptr<const LearntCall>> paths, const Script* previous);
+  // Of one that is not run, but read (paths).
+  static StatusOr<std::shared_ptr<const Script>> Keep(
+      std::vector<std::shared_ptr<const LearntCall>> paths);
   ~Script();
 
   const std::vector<std::shared_ptr<const LearntCall>>& paths() const { return paths_; }

@@ -51,6 +51,7 @@ void ScriptBuilder::Refuse(std::string_view why) {
 void ScriptBuilder::LetGo() {
   observer_ = nullptr;
   states_.clear();
+  alike_states_.clear();
   unknown_.clear();
   seen_.clear();
   before_.clear();
@@ -220,6 +221,7 @@ void ScriptBuilder::NoteState(Mark* mark) {
   // Which are one, and which are the call's own: what is written to one is seen by its other names.
   state.tensors.insert(state.tensors.begin(), cells_.begin(), cells_.end());
   absl::flat_hash_map<const Tensor*, uint64_t> cells;
+  std::vector<uint64_t> alike = state.words;
   for (const Tensor* t : state.tensors) {
     state.words.push_back(cells.try_emplace(t, cells.size()).first->second);
     const Value* v = t->value();
@@ -234,11 +236,22 @@ void ScriptBuilder::NoteState(Mark* mark) {
                                : kNoValue);
     for (const uint64_t word :
          {v ? uint64_t{v->kind()} : 0, v ? reinterpret_cast<uint64_t>(v->layout) : 0,
-          reinterpret_cast<uint64_t>(t->node())})
+          reinterpret_cast<uint64_t>(t->node())}) {
       state.words.push_back(word);
+      alike.push_back(word);
+    }
   }
   if (state.words.size() > kMaxWords) observer_ = nullptr;
+  if (notes_alike_) {
+    alike_.resize(learnt_->program.marks.size(), -1);
+    alike_.back() = alike_states_.try_emplace(std::move(alike), alike_states_.size()).first->second;
+  }
   mark->state = states_.try_emplace(std::move(state.words), states_.size()).first->second;
+}
+
+void ScriptBuilder::UseAlikeStates() {
+  if (done()) return;
+  for (size_t i = 0; i < alike_.size(); ++i) learnt_->program.marks[i].state = alike_[i];
 }
 
 void ScriptBuilder::OnIndexCheck(std::string_view op, const Value& indices, IndexRange range,

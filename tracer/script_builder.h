@@ -49,8 +49,15 @@ class ScriptBuilder {
   explicit ScriptBuilder(Cells cells);
   ScriptBuilder(const ScriptBuilder&) = delete;
 
-  // So that loops of any length can be found (tracer/while_loop.h). It outlives the body.
-  void Observe(StateObserver* observer) { observer_ = observer; }
+  // So that loops of any length can be found (tracer/while_loop.h). It outlives the body. `alike`:
+  // states are noted as UseAlikeStates has them, too.
+  void Observe(StateObserver* observer, bool alike = false) {
+    observer_ = observer;
+    notes_alike_ = alike;
+  }
+  // Which object holds a tensor made no difference in this call, so that it is no part of the state:
+  // the first state of a loop, an argument, is like those that its iterations make.
+  void UseAlikeStates();
 
   // The calls are nodes of a visited trie, so that equal ones are the same.
   void OnSegment(absl::Span<const Node* const> path, absl::Span<const ValueRef> slots,
@@ -119,7 +126,10 @@ class ScriptBuilder {
   Repeats last_;                  // the last segment, and
   std::vector<Repeats> repeats_;  // those before that came more than once (tracer/counted_loop.h)
   StateObserver* observer_ = nullptr;
-  absl::flat_hash_map<std::vector<uint64_t>, int32_t> states_;
+  using States = absl::flat_hash_map<std::vector<uint64_t>, int32_t>;
+  States states_, alike_states_;
+  bool notes_alike_ = false;
+  std::vector<int32_t> alike_;  // of each mark up to the last one that has a state
   // What a state holds that no call has taken yet: known at the end, or not at all.
   std::vector<ValueRef> unknown_;
   static constexpr size_t kMaxUnknown = 1 << 12, kMaxWords = 1 << 14;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <tuple>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
@@ -13,7 +14,7 @@ namespace {
 
 using Way = WhileLoop::Way;
 
-constexpr size_t kFewestIterations = 2;
+constexpr size_t kFewestIterations = 2, kFewestSaved = 1;
 constexpr int64_t kSmall = 4096;  // elements of a state that two branches leave
 
 // What a value within an iteration may be: the iteration's own result, or one of what it begins
@@ -40,39 +41,77 @@ struct Origin {
 struct Trunk {
   std::vector<std::shared_ptr<const CallRecord>> calls;
   std::vector<std::vector<Origin>> operands;
+  std::vector<Mark> checks;  // `at`: calls of the trunk before it
+  std::vector<Origin> checked;
   Origin read;
   std::vector<Origin> next;  // of each place of the state, at the end
   std::map<uint64_t, std::unique_ptr<Trunk>> ways;
   bool seen = false;
 };
 
-bool SameRecord(const CallRecord& a, const CallRecord& b) {
-  return &a == &b ||
-         (a.composite == b.composite && a.op == b.op && a.attrs == b.attrs && !a.IsLoop());
+bool SameRecord(const CallRecord& a, const CallRecord& b);
+
+bool SameWay(const Way* a, const Way* b) {
+  if (!a || !b) return a == b;
+  const auto same = [](const Program::Call& x, const Program::Call& y) {
+    return x.operands == y.operands && SameRecord(*x.record, *y.record);
+  };
+  return a->read == b->read && a->next == b->next && absl::c_equal(a->calls, b->calls, same) &&
+         SameWay(a->ways[0].get(), b->ways[0].get()) && SameWay(a->ways[1].get(), b->ways[1].get());
 }
+
+bool SameRecord(const CallRecord& a, const CallRecord& b) {
+  if (&a == &b) return true;
+  if (a.loop && b.loop) {
+    return a.loop->goes_on == b.loop->goes_on && a.results.size() == b.results.size() &&
+           SameWay(&a.loop->root, &b.loop->root);
+  }
+  return a.composite == b.composite && a.op == b.op && a.attrs == b.attrs && !a.IsLoop();
+}
+
+using Runs = std::vector<std::vector<int32_t>>;
 
 class Folder {
  public:
-  // `heads`: the marks at which the state was the same; the loop ends at the last one.
-  Folder(const LearntCall& learnt, std::vector<int32_t> heads)
-      : learnt_(learnt), program_(learnt.program), parts_(program_), heads_(std::move(heads)) {}
+  // `runs`: the marks at which the state was the same, each time that the loop was entered; it ended
+  // at the last one.
+  Folder(const LearntCall& learnt, const Runs& runs, bool saved)
+      : learnt_(learnt), program_(learnt.program), parts_(program_), saved_(saved) {
+    for (const std::vector<int32_t>& run : runs) {
+      begins_.push_back(heads_.size());
+      heads_.insert(heads_.end(), run.begin(), run.end());
+      ends_.resize(heads_.size() - 1, false);
+      ends_.push_back(true);
+    }
+  }
 
   std::shared_ptr<const LearntCall> Run() {
     if (!Classify()) return nullptr;
-    for (size_t j = 0; j + 1 < heads_.size(); ++j) {
-      if (!Follow(j)) return nullptr;
+    for (size_t j = 0; j < heads_.size(); ++j) {
+      if (!ends_[j] && !Follow(j)) return nullptr;
     }
-    auto folded = std::make_shared<LearntCall>();
-    if (!FindTail(&folded->program) || !FindStates()) return nullptr;
+    for (size_t j = 0; j < heads_.size(); ++j) {
+      if (ends_[j] && !TailOf(program_, j)) return nullptr;
+    }
+    if (!FindStates()) return nullptr;
     auto loop = std::make_shared<WhileLoop>();
     if (!Write(loop.get())) return nullptr;
-    Finish(std::move(loop), folded.get());
+    const auto record = Record(std::move(loop));
+    // What comes before a run keeps its numbers.
+    std::shared_ptr<const LearntCall> folded;
+    for (size_t run = begins_.size(); run-- > 0;)
+      folded = Without(run, record, folded ? *folded : learnt_);
     return folded;
   }
 
  private:
   const Mark& Head(size_t j) const { return program_.marks[heads_[j]]; }
-  size_t Last() const { return heads_.size() - 1; }
+  // Where the run begins that ends there, and the other way round.
+  size_t BeginOf(size_t j) const { return *std::prev(absl::c_upper_bound(begins_, j)); }
+  size_t EndOf(size_t j) const {
+    while (!ends_[j]) ++j;
+    return j;
+  }
   // The first result behind head j.
   ValueId Base(size_t j) const { return parts_.FirstResult(Head(j).at); }
 
@@ -111,7 +150,7 @@ class Folder {
   Origin OriginOf(ValueId v, size_t j) const {
     if (v == kNoValue) return {};
     v = parts_.FirstEqual(v);
-    if (v >= Base(j) && (j == Last() || v < Base(j + 1))) return {.own = v - Base(j)};
+    if (v >= Base(j) && (ends_[j] || v < Base(j + 1))) return {.own = v - Base(j)};
     Origin origin;
     if (v < Base(0)) origin.before = v;
     if (const auto at = places_[j].find(v); at != places_[j].end()) {
@@ -125,12 +164,18 @@ class Folder {
   bool Follow(size_t j) {
     Trunk* trunk = &root_;
     int32_t call = Head(j).at;
+    size_t checks = 0;
     for (int32_t m = heads_[j] + 1; m <= heads_[j + 1]; ++m) {
       const Mark& mark = program_.marks[m];
-      if (mark.precision != Head(j).precision || mark.kind == Mark::Kind::kIndexCheck) return false;
+      if (mark.precision != Head(j).precision) return false;
       if (mark.kind == Mark::Kind::kCut && m < heads_[j + 1]) continue;
+      if (mark.kind == Mark::Kind::kIndexCheck) {
+        if (!saved_ || !MatchCheck(trunk, mark, mark.at - call, checks++, j)) return false;
+        continue;
+      }
       if (m < heads_[j + 1] && mark.outcome > 1) return false;
-      if (!Match(trunk, call, mark.at, j)) return false;
+      if (!Match(trunk, call, mark.at, j) || trunk->checks.size() != checks) return false;
+      checks = 0;
       if (!Match(&trunk->read, OriginOf(mark.read, j), trunk->seen)) return false;
       const bool ends = m == heads_[j + 1];
       if (trunk->seen && ends != !trunk->next.empty()) return false;
@@ -158,6 +203,19 @@ class Folder {
     return known->own != kNoValue || known->before != kNoValue || !known->classes.empty();
   }
 
+  bool MatchCheck(Trunk* trunk, const Mark& mark, int32_t at, size_t number, size_t j) {
+    if (!trunk->seen) {
+      trunk->checks.push_back(mark);
+      trunk->checks.back().at = at;
+      trunk->checked.emplace_back();
+    } else if (number >= trunk->checks.size()) {
+      return false;
+    }
+    const Mark& known = trunk->checks[number];
+    return known.at == at && known.range == mark.range && known.check == mark.check &&
+           Match(&trunk->checked[number], OriginOf(mark.read, j), trunk->seen);
+  }
+
   bool Match(Trunk* trunk, int32_t begin, int32_t end, size_t j) {
     const auto count = static_cast<size_t>(end - begin);
     if (!trunk->seen) {
@@ -167,7 +225,7 @@ class Folder {
     }
     for (size_t i = 0; i < count; ++i) {
       const Program::Call& call = program_.calls[static_cast<size_t>(begin) + i];
-      if (call->loop) return false;
+      if (call->loop && !saved_) return false;
       if (!trunk->seen) {
         trunk->calls.push_back(call.record);
         trunk->operands[i].resize(call.operands.size());
@@ -183,33 +241,53 @@ class Folder {
     return true;
   }
 
-  // What is used behind the loop, in the numbers of the folded program.
-  bool FindTail(Program* folded) {
-    *folded = Program();
-    folded->parameters = program_.parameters;
-    folded->constants = program_.constants;
-    folded->outputs = program_.outputs;
-    folded->writes = program_.writes;
-    folded->tape = program_.tape;
+  // What is used behind the end of a run, with values of the loop as its classes.
+  struct Tail {
+    Program end;
+    std::vector<Program::Call> calls;
+    std::vector<Mark> marks;
+  };
+  std::optional<Tail> TailOf(const Program& from, size_t last) {
+    Tail tail;
+    tail.end.parameters = from.parameters;
+    tail.end.constants = from.constants;
+    tail.end.outputs = from.outputs;
+    tail.end.writes = from.writes;
+    tail.end.tape = from.tape;
     bool known = true;
-    ForValuesOfEnd(*folded, [&](ValueId& v) { known = known && Behind(&v); });
-    tail_.assign(program_.calls.begin() + Head(Last()).at, program_.calls.end());
-    for (Program::Call& call : tail_) {
-      for (ValueId& v : call.operands) known = known && Behind(&v);
+    ForValuesOfEnd(tail.end, [&](ValueId& v) { known = known && Behind(&v, last); });
+    tail.calls.assign(from.calls.begin() + Head(last).at, from.calls.end());
+    for (Program::Call& call : tail.calls) {
+      for (ValueId& v : call.operands) known = known && Behind(&v, last);
     }
-    tail_marks_.assign(program_.marks.begin() + heads_.back(), program_.marks.end());
-    tail_marks_[0].read = kNoValue;  // of the loop
-    tail_marks_[0].state = -1;
-    for (Mark& mark : tail_marks_) known = known && Behind(&mark.read);
-    return known;
+    tail.marks.assign(from.marks.begin() + heads_[last], from.marks.end());
+    tail.marks[0].read = kNoValue;  // of the loop
+    tail.marks[0].state = -1;
+    for (Mark& mark : tail.marks) known = known && Behind(&mark.read, last);
+    if (!known || !WritesWhatChanges(tail.end)) return std::nullopt;
+    return tail;
+  }
+
+  // A cell that changes in the loop and holds at the end what it held at the start does so by chance.
+  bool WritesWhatChanges(const Program& end) const {
+    for (size_t i = 0; i < end.parameters.size(); ++i) {
+      const bool stays = fixed_[i] != kNoValue || Head(0).held[i] == kNoValue;
+      const auto writes = [&](const auto& w) { return w.cell == static_cast<int32_t>(i); };
+      if (!stays && absl::c_none_of(end.writes, writes)) return false;
+    }
+    return true;
   }
 
   // Results of the loop are ~class for now, behind everything there is (kOfLoop).
   static constexpr ValueId kOfLoop = 1 << 30;
-  bool Behind(ValueId* v) {
+  bool Behind(ValueId* v, size_t last) {
     if (*v == kNoValue) return true;
-    const Origin origin = OriginOf(*v, Last());
+    Origin origin = OriginOf(*v, last);
     if (origin.own != kNoValue) return true;
+    if (*v < Base(BeginOf(last))) {  // it is there, and the loop does not change what holds it
+      origin.before = *v;
+      std::erase_if(origin.classes, [&](int32_t c) { return Stays(root_, c); });
+    }
     if (!origin.IsOne()) return false;
     if (origin.classes.empty()) return true;
     used_.push_back(origin.classes[0]);
@@ -219,16 +297,35 @@ class Folder {
 
   // The classes that matter, and what was there before.
   bool FindStates() {
-    if (!Use(root_)) return false;
-    for (size_t i = 0; i < used_.size(); ++i) {
-      if (absl::c_find(used_, used_[i]) != used_.begin() + static_cast<int64_t>(i)) continue;
-      if (Head(0).held[static_cast<size_t>(used_[i])] == kNoValue) return false;
-      states_.push_back(used_[i]);
-      if (!UseNext(root_, used_[i])) return false;
-    }
+    if (!Use(root_) || !CloseStates()) return false;
+    if (saved_) AddOtherStates();
     absl::c_sort(before_);
     before_.erase(std::unique(before_.begin(), before_.end()), before_.end());
     return !states_.empty() && KeepsClasses(root_);
+  }
+
+  // With those that they are made of.
+  bool CloseStates() {
+    for (size_t i = 0; i < used_.size(); ++i) {
+      if (absl::c_linear_search(states_, used_[i])) continue;
+      for (const size_t begin : begins_) {
+        if (Head(begin).held[static_cast<size_t>(used_[i])] == kNoValue) return false;
+      }
+      states_.push_back(used_[i]);
+      if (!UseNext(root_, used_[i])) return false;
+    }
+    return true;
+  }
+
+  // Those that other examples may need.
+  void AddOtherStates() {
+    for (size_t q = 0; q < class_.size(); ++q) {
+      const auto place = static_cast<int32_t>(q);
+      if (class_[q] != place || absl::c_linear_search(states_, place)) continue;
+      const auto kept = std::tuple(used_, states_, before_);
+      used_.push_back(place);
+      if (!CloseStates() || !KeepsClasses(root_)) std::tie(used_, states_, before_) = kept;
+    }
   }
 
   bool Use(const Origin& origin) {
@@ -243,6 +340,9 @@ class Folder {
         if (!Use(origin)) return false;
       }
     }
+    for (const Origin& origin : trunk.checked) {
+      if (!Use(origin)) return false;
+    }
     if (!Use(trunk.read)) return false;
     if (!trunk.next.empty()) return true;
     return absl::c_all_of(trunk.ways, [&](const auto& way) { return Use(*way.second); });
@@ -250,6 +350,13 @@ class Folder {
   bool UseNext(const Trunk& trunk, int32_t place) {
     if (!trunk.next.empty()) return Use(trunk.next[static_cast<size_t>(place)]);
     return absl::c_all_of(trunk.ways, [&](const auto& way) { return UseNext(*way.second, place); });
+  }
+
+  // An iteration leaves it as it is.
+  static bool Stays(const Trunk& trunk, int32_t place) {
+    if (!trunk.next.empty())
+      return trunk.next[static_cast<size_t>(place)] == Origin{.classes = {place}};
+    return absl::c_all_of(trunk.ways, [&](const auto& way) { return Stays(*way.second, place); });
   }
 
   // What was one class, or fixed, will be behind every iteration.
@@ -281,6 +388,8 @@ class Folder {
       Program::Call& call = way->calls.emplace_back(Program::Call{trunk.calls[i], {}});
       for (const Origin& origin : trunk.operands[i]) call.operands.push_back(Named(origin));
     }
+    way->checks = trunk.checks;
+    for (size_t i = 0; i < way->checks.size(); ++i) way->checks[i].read = Named(trunk.checked[i]);
     way->read = Named(trunk.read);
     if (!trunk.next.empty()) {
       for (const int32_t place : states_)
@@ -306,6 +415,14 @@ class Folder {
     for (const int32_t place : states_)
       loop->body.parameters.push_back(parts_.TypeOf(Head(0).held[static_cast<size_t>(place)]));
     for (const ValueId v : before_) loop->body.parameters.push_back(parts_.TypeOf(v));
+    loop->classes = class_;
+    loop->places = states_;
+    if (saved_) {
+      for (size_t i = 0; i < states_.size(); ++i)
+        loop->body.outputs.push_back({~static_cast<ValueId>(i), {}});
+      loop->body.outputs.resize(states_.size() + 2);
+      return true;
+    }
     const auto on_host = [](const Parameter& p) { return p.layout && p.device == Device(); };
     if (!absl::c_all_of(loop->body.parameters, on_host)) return false;
     auto end = Straighten(loop->root, {}, loop);
@@ -438,63 +555,79 @@ class Folder {
     return end;
   }
 
-  void Finish(std::shared_ptr<const WhileLoop> loop, LearntCall* folded) {
-    Program& to = folded->program;
-    to.calls.assign(program_.calls.begin(), program_.calls.begin() + Head(0).at);
+  std::shared_ptr<const CallRecord> Record(std::shared_ptr<const WhileLoop> loop) const {
     auto record = std::make_shared<CallRecord>();
     record->composite = true;
     record->op = kLoopRow;
     record->origin = Head(0).origin;
     for (const Content& o : loop->body.outputs) {
-      const Parameter type = TypeIn(loop->body, o.value);
+      const Parameter type =
+          o.value == kNoValue ? parts_.TypeOf(Head(0).read) : TypeIn(loop->body, o.value);
       record->results.push_back({type.dtype, type.device, type.layout});
     }
     record->body = std::shared_ptr<const Program>(loop, &loop->body);
-    record->loop = loop;
+    record->loop = std::move(loop);
+    return record;
+  }
+
+  // The call with the loop in the place of that run's iterations. `from`: with those of later ones.
+  std::shared_ptr<const LearntCall> Without(size_t run,
+                                            const std::shared_ptr<const CallRecord>& record,
+                                            const LearntCall& from) {
+    const size_t first = begins_[run], last = EndOf(first);
+    Tail tail = *TailOf(from.program, last);
+    auto folded = std::make_shared<LearntCall>();
+    Program& to = folded->program = std::move(tail.end);
+    to.calls.assign(from.program.calls.begin(), from.program.calls.begin() + Head(first).at);
     Operands operands;
     for (const int32_t place : states_)
-      operands.push_back(Head(0).held[static_cast<size_t>(place)]);
+      operands.push_back(Head(first).held[static_cast<size_t>(place)]);
     operands.insert(operands.end(), before_.begin(), before_.end());
-    to.calls.push_back({std::move(record), std::move(operands)});
+    to.calls.push_back({record, std::move(operands)});
 
-    const ValueId made = Base(0) + static_cast<ValueId>(loop->body.outputs.size());
+    const ValueId made = Base(first) + static_cast<ValueId>(record->results.size());
     const auto move = [&](ValueId& v) {
       if (v == kNoValue || v < 0) return;
       if (v >= kOfLoop) {
-        v = Base(0) + static_cast<ValueId>(absl::c_find(states_, v - kOfLoop) - states_.begin());
-      } else if (v >= Base(Last())) {
-        v += made - Base(Last());
+        v = Base(first) +
+            static_cast<ValueId>(absl::c_find(states_, v - kOfLoop) - states_.begin());
+      } else if (v >= Base(last)) {
+        v += made - Base(last);
       }
     };
-    const auto shift = static_cast<int32_t>(to.calls.size()) - Head(Last()).at;
-    for (Program::Call& call : tail_) {
+    const auto shift = static_cast<int32_t>(to.calls.size()) - Head(last).at;
+    for (Program::Call& call : tail.calls) {
       absl::c_for_each(call.operands, move);
       to.calls.push_back(std::move(call));
     }
-    to.marks.assign(program_.marks.begin(), program_.marks.begin() + heads_[0] + 1);
-    tail_marks_[0].read = Base(0) + static_cast<ValueId>(states_.size());
-    for (Mark& mark : tail_marks_) {
+    to.marks.assign(from.program.marks.begin(), from.program.marks.begin() + heads_[first] + 1);
+    tail.marks[0].read = Base(first) + static_cast<ValueId>(states_.size());
+    for (Mark& mark : tail.marks) {
       mark.at += shift;
-      if (&mark != &tail_marks_[0]) move(mark.read);
+      if (&mark != &tail.marks[0]) move(mark.read);
       for (ValueId& v : mark.held) {
-        const bool known = Behind(&v);
+        const bool known = Behind(&v, last);
         if (!known || (v >= kOfLoop && !absl::c_linear_search(states_, v - kOfLoop))) v = kNoValue;
       }
       absl::c_for_each(mark.held, move);
       to.marks.push_back(std::move(mark));
     }
     ForValuesOfEnd(to, move);
-    folded->planned = learnt_.planned;
-    folded->planned.resize(static_cast<size_t>(heads_[0]) + 1);
+    folded->planned = from.planned;
+    folded->planned.resize(static_cast<size_t>(heads_[first]) + 1);
     folded->planned.resize(to.marks.size());
-    folded->shape = learnt_.shape;
-    folded->pins = learnt_.pins;
+    folded->shape = from.shape;
+    folded->pins = from.pins;
+    return folded;
   }
 
   const LearntCall& learnt_;
   const Program& program_;
   const Parts parts_;
-  const std::vector<int32_t> heads_;
+  const bool saved_;
+  std::vector<int32_t> heads_;  // of all runs
+  std::vector<bool> ends_;      // of each: it is the last one of its run
+  std::vector<size_t> begins_;  // the first one of each run
   std::vector<ValueId> fixed_;  // of each place of the state: what it always holds
   std::vector<int32_t> class_;  // the first place that always holds the same; -1: fixed
   // At each head, which classes hold a value.
@@ -503,22 +636,35 @@ class Folder {
   std::vector<int32_t> used_, states_;  // classes
   std::vector<ValueId> before_;
   std::vector<Result> types_;  // of the body's results
-  std::vector<Program::Call> tail_;
-  std::vector<Mark> tail_marks_;
 };
+
+// How many runs have one of these between two of their marks.
+int64_t LoopsAround(const std::vector<int32_t>& run, const Runs& runs) {
+  return absl::c_count_if(runs, [&](const auto& other) {
+    const auto next = absl::c_upper_bound(other, run.front());
+    return next != other.begin() && next != other.end() && *next > run.back();
+  });
+}
 
 // Runs of marks with one state and one outcome, and the next one of that state. The longest first,
 // then those that begin first: branches within a loop are runs, too.
-std::vector<std::vector<int32_t>> RunsOf(const Program& program) {
+Runs RunsOf(const Program& program, bool saved) {
   std::map<int32_t, std::vector<int32_t>> open;  // by state
-  std::vector<std::vector<int32_t>> runs;
+  std::map<int32_t, size_t> order;               // of states: which was met first
+  Runs runs;
   const auto close = [&](std::vector<int32_t>* run) {
-    if (run->size() > kFewestIterations) runs.push_back(*run);
+    if (run->size() > (saved ? kFewestSaved : kFewestIterations)) runs.push_back(*run);
     run->clear();
   };
   for (size_t m = 0; m < program.marks.size(); ++m) {
     const Mark& mark = program.marks[m];
     if (mark.kind != Mark::Kind::kNumber || mark.state < 0 || mark.outcome > 1) continue;
+    if (saved) {  // what was met later stands within: an iteration ends, and branches are no loops
+      const size_t now = order.try_emplace(mark.state, order.size()).first->second;
+      for (auto& [state, run] : open) {
+        if (order[state] > now) close(&run);
+      }
+    }
     std::vector<int32_t>& run = open[mark.state];
     const bool ends = !run.empty() && program.marks[run[0]].outcome != mark.outcome;
     run.push_back(static_cast<int32_t>(m));
@@ -531,19 +677,42 @@ std::vector<std::vector<int32_t>> RunsOf(const Program& program) {
   return runs;
 }
 
+// Each is one loop, which may be entered many times where others stand around it: the innermost
+// first.
+std::vector<Runs> LoopsOf(const Program& program, bool saved) {
+  constexpr size_t kMost = 16;
+  const Runs runs = RunsOf(program, saved);
+  std::vector<Runs> loops;
+  std::map<std::pair<int32_t, uint64_t>, size_t> known;  // by state and outcome
+  for (const std::vector<int32_t>& run : runs) {
+    const Mark& head = program.marks[run[0]];
+    const auto [at, fresh] = known.try_emplace(std::pair(head.state, head.outcome), loops.size());
+    if (fresh || !saved) {
+      loops.push_back({run});
+    } else {
+      loops[at->second].push_back(run);
+    }
+  }
+  if (saved) {
+    for (Runs& loop : loops) absl::c_sort(loop);
+    absl::c_stable_sort(loops, [&](const Runs& a, const Runs& b) {
+      return LoopsAround(a[0], runs) > LoopsAround(b[0], runs);
+    });
+  }
+  if (loops.size() > kMost) loops.resize(kMost);
+  return loops;
+}
+
 }  // namespace
 
 bool HasLoops(const Program& program) {
   return absl::c_any_of(program.calls, [](const auto& call) { return call->loop != nullptr; });
 }
 
-std::shared_ptr<const LearntCall> FoldLoop(const LearntCall& learnt) {
+std::shared_ptr<const LearntCall> FoldLoop(const LearntCall& learnt, bool saved) {
   if (!learnt.program.tape.empty()) return nullptr;
-  constexpr size_t kMostRuns = 16;
-  std::vector<std::vector<int32_t>> runs = RunsOf(learnt.program);
-  if (runs.size() > kMostRuns) runs.resize(kMostRuns);
-  for (std::vector<int32_t>& run : runs) {
-    if (auto folded = Folder(learnt, std::move(run)).Run()) return folded;
+  for (const Runs& loop : LoopsOf(learnt.program, saved)) {
+    if (auto folded = Folder(learnt, loop, saved).Run()) return folded;
   }
   return nullptr;
 }

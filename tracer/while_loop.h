@@ -21,6 +21,10 @@
 // would take it is not counted: the loop ends before it, and the calls behind go on from there. A
 // loop inside of such a body is no loop here.
 //
+// Programs that are saved (fz.export) are run way by way (frozen/run.cc): there a state may be of any
+// size, loops stand in loops, and an iteration that would take a way that is not known is an error.
+// One iteration is enough, where only one thing fits what it takes.
+//
 // Called by tracer/promise. Invariants: the first test stands before the call, as the mark that it
 // was, and the last one behind it: of the number that the head of the loop reads next, which asks for
 // another iteration where one went another way. A loop's results are its states behind the last
@@ -38,6 +42,8 @@ struct WhileLoop {
   // parameters are those of the body.
   struct Way {
     std::vector<Program::Call> calls;
+    // Of programs that are saved: marks of indices that are looked at, `at` calls of the way before.
+    std::vector<Mark> checks;
     ValueId read = kNoValue;
     // At the end of an iteration, behind which `read` is tested:
     std::vector<ValueId> next;     // of each state; else
@@ -46,8 +52,12 @@ struct WhileLoop {
   };
   Way root;
   bool goes_on = true;  // the outcome that asks for another iteration
+  // Of each tensor of the state the first that has always held the same; -1: it never changed.
+  std::vector<int32_t> classes;
+  std::vector<int32_t> places;  // of the body's first parameters: which of those they are
   // The body as one program (CallRecord::body): its first parameters are the states, its outputs
-  // what they become, what the head reads next and whether there is another iteration.
+  // what they become, what the head reads next and whether there is another iteration. Of a
+  // program that is saved it has no calls.
   Program body;
   int32_t states() const { return static_cast<int32_t>(body.outputs.size()) - 2; }
 };
@@ -55,6 +65,6 @@ struct WhileLoop {
 bool HasLoops(const Program& program);
 
 // The same call with one loop, or one more, in the place of its iterations. Null: there is none.
-std::shared_ptr<const LearntCall> FoldLoop(const LearntCall& learnt);
+std::shared_ptr<const LearntCall> FoldLoop(const LearntCall& learnt, bool saved = false);
 
 }  // namespace frazil::tracer

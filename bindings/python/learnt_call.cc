@@ -63,7 +63,9 @@ Object CallOf(const tracer::Program::Call& call) {
                           : Text(record.composite ? NameOf(static_cast<CompositeId>(record.op))
                                                   : Info(record.primitive()).name);
   const Object loop =
-      record.loop ? Tuple({Bits(record.loop->goes_on), WayOf(record.loop->root)}) : None();
+      record.loop ? Tuple({Bits(record.loop->goes_on), WayOf(record.loop->root),
+                           List(record.loop->classes, Int), List(record.loop->places, Int)})
+                  : None();
   const std::shared_ptr<const tracer::Program>& body = record.body;
   return Tuple(
       {Text(kind), name, Ids(call.operands), List(record.attrs, Int),
@@ -75,11 +77,13 @@ Object CallOf(const tracer::Program::Call& call) {
        loop, Int(record.loop ? record.loop->states() : record.states), Int(record.times)});
 }
 
-// (calls, read, next or None, (way of 0, way of 1), each None if unknown)
+Object MarkOf(const tracer::Mark& mark);
+
+// (calls, read, next or None, (way of 0, way of 1), each None if unknown, marks of checks)
 Object WayOf(const tracer::WhileLoop::Way& way) {
   const auto other = [&](int i) { return way.ways[i] ? WayOf(*way.ways[i]) : None(); };
   return Tuple({List(way.calls, CallOf), Id(way.read), way.ends() ? Ids(way.next) : None(),
-                way.ends() ? None() : Tuple({other(0), other(1)})});
+                way.ends() ? None() : Tuple({other(0), other(1)}), List(way.checks, MarkOf)});
 }
 
 // A tensor, or (dtype, bits).

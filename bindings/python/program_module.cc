@@ -33,6 +33,13 @@ PyObject* RaiseAs(const Status& status) {
   return nullptr;
 }
 
+PyObject* Capsule(Held loaded) {
+  auto held = std::make_unique<Held>(std::move(loaded));
+  PyObject* capsule = PyCapsule_New(held.get(), kCapsule, FreeLoaded);
+  if (capsule) held.release();
+  return capsule;
+}
+
 FZ_FAST(Learnt) {
   FZ_ARGS(3, "learnt(traced, args, kwargs, /)");
   if (!PyTuple_Check(a[1]) || !PyDict_Check(a[2])) {
@@ -80,10 +87,42 @@ FZ_FAST(Load) {
   const Object path = Object::Steal(encoded);
   auto loaded = frozen::Loaded::Load(PyBytes_AS_STRING(path.get()), device);
   if (!loaded.ok()) return RaiseAs(loaded.status());
-  auto held = std::make_unique<Held>(*std::move(loaded));
-  PyObject* capsule = PyCapsule_New(held.get(), kCapsule, FreeLoaded);
-  if (capsule) held.release();
-  return capsule;
+  return Capsule(*std::move(loaded));
+}
+
+// (name, version, structure, program): with its tensors all there is of it.
+FZ_FAST(TextsOf) {
+  FZ_ARGS(1, "texts_of(program, /)");
+  frozen::Loaded* loaded = LoadedOf(a[0]);
+  if (!loaded) return nullptr;
+  const frozen::Loaded::Texts& texts = loaded->texts();
+  return Py_BuildValue("(ssss)", texts.name.c_str(), texts.version.c_str(), texts.python.c_str(),
+                       texts.program.c_str());
+}
+
+// The tensors become the program's own.
+FZ_FAST(Make) {
+  FZ_ARGS(2, "make_program(texts, tensors, /)");
+  const char *name, *version, *python, *program;
+  if (!PyArg_ParseTuple(a[0], "ssss", &name, &version, &python, &program)) return nullptr;
+  frozen::Loaded::Tensors tensors;
+  PyObject *key, *value;
+  if (!PyDict_Check(a[1])) {
+    PyErr_SetString(PyExc_TypeError, "[make_program] tensors are a dict.");
+    return nullptr;
+  }
+  for (Py_ssize_t at = 0; PyDict_Next(a[1], &at, &key, &value);) {
+    const char* text = PyUnicode_AsUTF8(key);
+    if (!text) return nullptr;
+    if (!IsTensor(value)) {
+      PyErr_SetString(PyExc_TypeError, "[make_program] needs tensors.");
+      return nullptr;
+    }
+    tensors.emplace(text, CellOf(value));
+  }
+  auto loaded = frozen::Loaded::Make({name, version, python, program}, tensors, name);
+  if (!loaded.ok()) return RaiseAs(loaded.status());
+  return Capsule(*std::move(loaded));
 }
 
 // {"name", "version", "python", "inputs": [(name, type)], "tensors": [(name, constant, tensor)],
@@ -173,6 +212,8 @@ std::vector<FunctionRow> ProgramFunctions() {
       {"put_back(tensor, before, /)", "Undoes what was written to a tensor since `before`.",
        PutBack},
       {"load_program(path, device, /)", "The program of a .frz file.", Load},
+      {"texts_of(program, /)", "Its name, version, structure and text.", TextsOf},
+      {"make_program(texts, tensors, /)", "A program of these and of its tensors by name.", Make},
       {"about(program, /)", "What a program says of itself, and its tensors.", About},
       {"call(program, inputs, tensors, /)", "One call, over lists of tensors.", Call},
       {"stats(program, /)", "Counts of calls and plans.", Stats},

@@ -309,7 +309,7 @@ PyObject* PromisedFunction::RunAndLearn(PyObject* const* args, size_t nargsf, Py
   if (watch && !watch->Plant(&planted)) return Run(args, nargsf, kwnames, nullptr);
   Effects effects(before);
   BodyState state(before);
-  if (!promised->is_check()) builder->Observe(&state);
+  if (!promised->is_check()) builder->Observe(&state, promised->is_saved());
   Pinned written;
   Pinned* const outer = std::exchange(t_written, &written);
   PyObject* result = Run(planted.data(), n, kwnames, builder, watch ? &*watch : nullptr);
@@ -342,6 +342,8 @@ PyObject* PromisedFunction::RunAndLearn(PyObject* const* args, size_t nargsf, Py
       !prover_->Doubt(builder->refusal(), trace_->name()))
     return Py_DECREF(result), nullptr;
   PyErr_Clear();
+  const bool tells_apart = !written.empty() || (watch && watch->tells_tensors_apart());
+  if (promised->is_saved() && !tells_apart) builder->UseAlikeStates();
   std::vector<const Tensor*> outputs;
   for (PyObject* t : form.tensors) outputs.push_back(&CellOf(t));
   const Status learnt =

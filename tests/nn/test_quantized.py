@@ -246,3 +246,42 @@ def test_weights_that_are_not_finite():
         fz.quantize(model)
     with pytest.raises(TypeError, match="module must be a Module, got int"):
         fz.quantize(3)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"padding": 1}, {"stride": 2, "padding": (2, 1)}, {"padding": "same", "dilation": 2},
+     {"channels_last": True, "bias": False}],
+)  # fmt: skip
+def test_a_convolution_is_one_of_rounded_images_and_weights(options):
+    layer = nn.Conv2d(5, 7, 3, **options)
+    small, report = fz.quantize(layer)
+    assert type(small) is nn.QuantizedConv2d and report.rows[0].snr > 35
+    assert report.bytes_after * 3 < report.bytes_before
+    x = fz.random.normal((2, 9, 8, 5) if layer.channels_last else (2, 5, 9, 8))
+    scale = abs(x).max(axis=(1, 2, 3), keepdims=True) / 127
+    plain = nn.Conv2d(5, 7, 3, **options)
+    plain.weight, plain.bias = small.weight, small.bias
+    want = np.asarray(plain(fz.round(x / scale) * scale).detach())
+    traced = fz.trace(small)
+    for run in (small, traced, traced, traced, traced):
+        np.testing.assert_allclose(np.asarray(run(x)), want, rtol=1e-5, atol=1e-5)
+    assert small(x).tolist() == traced(x).tolist()
+    np.testing.assert_allclose(np.asarray(small(x[0])), want[0], rtol=1e-5, atol=1e-5)
+    static, report = fz.quantize(layer, calibration=[x * 2], dynamic=False)
+    assert static.input_scale.item() == pytest.approx(float(abs(x * 2).max()) / 127)
+    assert report.rows[0].of == "outputs" and report.rows[0].snr > 25
+    assert pickle.loads(pickle.dumps(static))(x).tolist() == static(x).tolist()
+
+
+def test_a_report_tells_what_stays_float32():
+    model = nn.Sequential(
+        nn.Conv2d(4, 4, 3, groups=2), nn.BatchNorm2d(4), nn.Conv2d(4, 6, 1),
+        nn.Conv2d(6, 6, 3, padding=1, padding_mode="reflect"),
+    )  # fmt: skip
+    _, report = fz.quantize(model.eval())
+    assert [row.name for row in report.rows] == ["2"]
+    assert report.kept == ["0", "1", "3"]
+    assert repr(report).endswith("stay float32: 0, 1, 3")
+    with pytest.raises(ValueError, match="with 6 channels, channels_last=False, got shape"):
+        nn.QuantizedConv2d(nn.Conv2d(6, 2, 3))(fz.ones((1, 5, 8, 8)))

@@ -312,7 +312,7 @@ class _Exporter:
     def _learn_once(self, args: list[Any], again: _PutBack) -> Any:
         traced = Traced(
             self.fn, name=self.name, pure=self.pure, proof=True, strict=not self.pure,
-            check_first=1, check_every=0,
+            check_first=1, check_every=0, saved=True,
         )  # fmt: skip
         count = len(args) - len(self.keywords)
         by_place, named = tuple(args[:count]), dict(zip(self.keywords, args[count:], strict=True))

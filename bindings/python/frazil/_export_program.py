@@ -3,13 +3,13 @@
 A path is what one call did: calls of ops, checks of indices, reads of numbers, an end. Paths of one
 example at several sizes are unified: what they have in common stays, integers that differ become
 expressions (_export_sizes.py). Paths of several examples are then merged into a tree over what was
-read. Where other sizes do other things, a bound of a size is read before.
+read (_export_loops.py). Where other sizes do other things, a bound of a size is read before.
 """
 
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 __all__ = [
-    "Names", "NoForm", "OtherCalls", "OtherReads", "Path", "by_bound", "merged", "path_of",
+    "Call", "Names", "NoForm", "OtherCalls", "OtherReads", "Path", "Refused", "by_bound", "path_of",
     "period_of", "require_alike", "text_of", "unified",
 ]  # fmt: skip
 
@@ -138,6 +138,9 @@ class Call:
     body: Path | None = None
     states: int = 0
     more: tuple[Any, ...] = ()
+    # Of a "while": tracer/while_loop.h
+    classes: list[int] = field(default_factory=list, compare=False)
+    places: list[int] = field(default_factory=list, compare=False)
 
 
 @dataclass
@@ -187,6 +190,7 @@ class _Reader:
         if kind == "while":
             made.body = _Reader(body, own, self.names).way(loop[1])
             made.more, made.states = (loop[0],), states
+            made.classes, made.places = loop[2:]
         elif kind == "repeat":
             made.body = _Reader(body, own, self.names).whole(body)
             made.attrs, made.states = [times], states
@@ -196,14 +200,21 @@ class _Reader:
             made.body = _Reader(body, own, self.names).whole(body)
         return made
 
+    def check(self, mark: tuple[Any, ...]) -> Call:
+        _, _, _, read, _, origin, check, of, low, high = mark
+        return Call("check", check, [self.ref(read)], [low, high], 0, origin, more=(of,))
+
     def whole(self, program: dict[str, Any]) -> Path:
         """A body, which reads and writes nothing."""
         calls = [self.call(raw) for raw in program["calls"]]
         return Path(calls, "return", [self.ref(v) for v in program["outputs"]])
 
     def way(self, raw: tuple[Any, ...]) -> Path:
-        calls, read, after, ways = raw
-        path = Path([self.call(c) for c in calls], "next" if ways is None else "read")
+        calls, read, after, ways, checks = raw
+        path = Path([], "next" if ways is None else "read")
+        for i in range(len(calls) + 1):
+            path.calls += [self.check(mark) for mark in checks if mark[0] == i]
+            path.calls += [self.call(c) for c in calls[i : i + 1]]
         path.read = self.ref(read)
         if ways is None:
             path.outputs = [self.ref(v) for v in after]
@@ -236,13 +247,11 @@ def path_of(program: dict[str, Any], cells: Sequence[Any], names: Names) -> Path
             calls.append(Call("precision", precision))
 
     def add_mark(mark: tuple[Any, ...]) -> None:
-        _, kind, _, read, outcome, origin, check, of, low, high = mark
+        _, kind, _, read, outcome, origin, *_ = mark
         if kind == "number":
             calls.append(Call("read", "", [reader.ref(read)], [], 0, origin, more=(outcome,)))
         elif kind == "check":
-            calls.append(
-                Call("check", check, [reader.ref(read)], [low, high], 0, origin, more=(of,))
-            )
+            calls.append(reader.check(mark))
 
     for i, raw in enumerate(program["calls"]):
         before(i)
@@ -389,8 +398,7 @@ def _unified_call(calls: Sequence[Call], runs: Sequence[dict[str, int]]) -> Call
     if first.kind == "check" and any(call.more != more for call in calls):
         # "elements along axis 0 of f32[5,3]": of an array whose size differs.
         more = (str(more[0]).partition(" of ")[0],)
-    return Call(first.kind, first.name, operands, attrs, first.results, first.origin, body,
-                first.states, more)  # fmt: skip
+    return replace(first, operands=operands, attrs=attrs, body=body, more=more)
 
 
 def period_of(path: Path) -> int:
@@ -398,42 +406,6 @@ def period_of(path: Path) -> int:
     found = [_sizes.periods(str(attr)) for call in path.calls for attr in call.attrs]
     found += [period_of(call.body) for call in path.calls if call.body is not None]
     return max([1, *found, *map(period_of, path.cases.values())])
-
-
-def merged(paths: Sequence[Path]) -> Path:
-    """One tree of what several examples did. A path in it ends where a number is read first."""
-    calls: list[Call] = []
-    for at in range(max(len(p.calls) for p in paths) + 1):
-        heads = [p.calls[at] if at < len(p.calls) else None for p in paths]
-        first = heads[0]
-        if first is None or first.kind == "read":
-            break
-        for other in heads[1:]:
-            if other is None or _without_origin(other) != _without_origin(first):
-                end = "ends" if other is None else _named(other)
-                raise Refused("two examples differ before a number is read: one "
-                              f"{_named(first)}, the other {end}: what tells them apart must be "
-                              "read from a tensor")  # fmt: skip
-        calls.append(first)
-    if first is None:
-        whole = paths[0]
-        for path in paths[1:]:
-            if (path.outputs, path.writes) != (whole.outputs, whole.writes) or len(path.calls) > at:
-                raise Refused("two examples of the same branches return or write different things")
-        return Path(calls, "return", whole.outputs, whole.writes)
-    groups: dict[int, list[Path]] = {}
-    for path, head in zip(paths, heads, strict=True):
-        if head is None or head.kind != "read" or head.operands != first.operands:
-            raise Refused(f"two examples read different numbers{_at(first.origin)}")
-        rest = Path(path.calls[at + 1 :], path.end, path.outputs, path.writes)
-        groups.setdefault(head.more[0], []).append(rest)
-    cases = {outcome: merged(group) for outcome, group in sorted(groups.items())}
-    return Path(calls, "read", read=first.operands[0], origin=first.origin, cases=cases)
-
-
-def _without_origin(call: Call) -> Call:
-    return Call(call.kind, call.name, call.operands, call.attrs, call.results, "", call.body,
-                call.states, call.more)  # fmt: skip
 
 
 class _Writer:

@@ -13,6 +13,7 @@ import types
 from copy import copy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from frazil import _export_loops as _loops
 from frazil import _export_program as _program
 from frazil._export_sizes import sizes_to_try
 
@@ -71,7 +72,7 @@ class Ranges:
 
     def _over(self, dims: list[Dim]) -> _program.Path:
         try:
-            return _program.merged([self._path(e, dims) for e in range(self.examples)])
+            return _loops.merged([self._path(e, dims) for e in range(self.examples)])
         except _Split as split:
             self.forms += isinstance(split.refusal, _program.NoForm)
             if self.parts == _PARTS or self.forms > _FORMS:

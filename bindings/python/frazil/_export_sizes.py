@@ -253,6 +253,7 @@ def _text(combination):
 
 
 _PACKED = {"float32": "f", "float64": "d", "float16": "e"}
+_CLEAR = 1000
 _UNSIGNED = {2: "H", 4: "I", 8: "Q"}
 
 
@@ -286,7 +287,21 @@ def number_of(dtype: str, bits: Sequence[int], runs: Sequence[dict[str, int]]) -
         found = solve(whole, runs)
         if found is not None:
             return f"{form} {found}"
-    return None
+    return _unbiased(values, [lambda n, b=b: rounded(n / (n - 1)) == b for b in bits], runs)
+
+
+def _unbiased(
+    values: Sequence[float], fits: Sequence[Callable[[int], bool]], runs: Sequence[dict[str, int]]
+) -> str | None:
+    """n / (n - 1): n is told by values that are not too near to 1, and has to give them all."""
+    clear = [i for i, v in enumerate(values) if 1 < v and v / (v - 1) < _CLEAR]
+    whole = [round(values[i] / (values[i] - 1)) for i in clear]
+    found = solve(whole, [runs[i] for i in clear]) if len(clear) > 1 else None
+    if found is None:
+        return None
+    counts = [_evaluated(found, run) for run in runs]
+    good = all(n > 1 and fit(n) for n, fit in zip(counts, fits, strict=True))
+    return f"unbiased {found}" if good else None
 
 
 def periods(text: str) -> int:

@@ -60,7 +60,7 @@ class Program:
     """A loaded program: call it, take gradients through it, trace it, map it. By `load_program`.
 
     Its tensors are the weights and states of the file. Calls read and write them, state_dict tells
-    them, load_state_dict sets them.
+    them, load_state_dict sets them. It can be copied and pickled, with them, and needs no file then.
     """
 
     def __init__(self, loaded: Any) -> None:
@@ -72,6 +72,13 @@ class Program:
         self._named = {n: t for n, constant, t in about["tensors"] if not constant}
         self._arguments, self._result = _structure_of(about)
         self._positions = [(n, s) for n, s in self._arguments if "state" not in s]
+
+    def __reduce__(self) -> Any:
+        names = [name for name, _, _ in _fz.program.about(self._loaded)["tensors"]]
+        return _remade, (
+            _fz.program.texts_of(self._loaded),
+            dict(zip(names, self._tensors, strict=True)),
+        )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         inputs: list[Any] = [None] * len(self._inputs)
@@ -173,6 +180,11 @@ class Program:
     def __repr__(self) -> str:
         inputs = ", ".join(f"{name}: {kind}" for name, kind in self._inputs)
         return f"<frazil.Program {self._name}({inputs})>"
+
+
+def _remade(texts: tuple[str, str, str, str], tensors: dict[str, Tensor]) -> Program:
+    """A copy, or one that was pickled."""
+    return Program(_fz.program.make_program(texts, tensors))
 
 
 def _structure_of(about: Any) -> tuple[list[tuple[str, Any]], Any]:

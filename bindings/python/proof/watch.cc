@@ -268,11 +268,15 @@ bool Watch::Judge(const Now& now) {
       return JudgeOrder(now.Peek(1));
     case IS_OP: {
       PyObject *a = now.Peek(1), *b = now.Peek(2);
+      tells_tensors_apart_ |= IsTensor(a) && IsTensor(b);
       // One of them is compared by what it is made of, the other perhaps by its address.
       const bool functions = a == b && PyFunction_Check(a) && compared_.contains(a);
       std::string why = functions ? "asks with 'is' for a function" : WhyNotIs(a, b);
       return why.empty() || Doubt(std::move(why));
     }
+    case CONTAINS_OP:
+      tells_tensors_apart_ |= IsTensor(now.Peek(2));
+      return true;
     case LOAD_CONST:  // the nest says of the others which are one object
       return !IsNan(PyTuple_GET_ITEM(now.frame->code->co_consts, argument)) ||
              Doubt("has a nan among its constants, which is found by its address");

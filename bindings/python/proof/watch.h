@@ -60,6 +60,8 @@ class Watch {
   const Result::NumberMap& tracked() const { return tracked_; }
 
   bool started() const { return started_; }
+  // It was asked whether two tensors are one object.
+  bool tells_tensors_apart() const { return tells_tensors_apart_; }
   // Why not: the first thing, with its line.
   const std::string& doubt() const { return doubt_; }
 
@@ -128,6 +130,7 @@ class Watch {
   std::vector<Object> planted_in_;                    // the containers of the nest
   const absl::flat_hash_set<PyObject*> compared_;     // containers and functions of the nest
   bool started_ = false, running_ = false, collector_paused_ = false;
+  bool tells_tensors_apart_ = false;
   std::string doubt_;
   PyCodeObject* code_ = nullptr;  // of the instruction at hand
   int offset_ = 0;

@@ -34,8 +34,8 @@ padding `CircularPad1d`, `CircularPad2d`, `CircularPad3d`, `ConstantPad1d`, `Con
 `PairwiseDistance`, `PoissonNLLLoss`, `SmoothL1Loss`, `SoftMarginLoss`, `TripletMarginLoss`,
 `TripletMarginWithDistanceLoss`; attention `KVCache`, `MultiheadAttention`, `RotaryEmbedding`,
 `Transformer`, `TransformerDecoder`, `TransformerDecoderLayer`, `TransformerEncoder`,
-`TransformerEncoderLayer`; fewer bits `quantize`, `QuantizationReport`, `QuantizedEmbedding`,
-`QuantizedLinear`, `QuantizedRow`; the module `functional`; and functions of arrays such as `tanh`,
+`TransformerEncoderLayer`; fewer bits `quantize`, `QuantizationReport`, `QuantizedConv2d`,
+`QuantizedEmbedding`, `QuantizedLinear`, `QuantizedRow`; the module `functional`; and functions of arrays such as `tanh`,
 `relu`, `sigmoid`, `gelu`, `softmax`, `layer_norm`, `attention`, `conv2d`, `cross_entropy`,
 `mse_loss`. The list at the end of help(frazil.nn) is whole.
 
@@ -95,7 +95,7 @@ __all__ = [
     "MaxUnpool3d", "Mish", "Module", "ModuleDict", "ModuleList", "MultiLabelMarginLoss",
     "MultiLabelSoftMarginLoss", "MultiMarginLoss", "MultiheadAttention", "NLLLoss", "PReLU",
     "PairwiseDistance", "Parameter", "ParameterDict", "ParameterList", "PixelShuffle",
-    "PixelUnshuffle", "PoissonNLLLoss", "QuantizationReport", "QuantizedEmbedding",
+    "PixelUnshuffle", "PoissonNLLLoss", "QuantizationReport", "QuantizedConv2d", "QuantizedEmbedding",
     "QuantizedLinear", "QuantizedRow", "RMSNorm", "RNN", "RNNCell", "RReLU", "ReLU", "ReLU6",
     "ReflectionPad1d", "ReflectionPad2d", "ReflectionPad3d", "ReplicationPad1d", "ReplicationPad2d",
     "ReplicationPad3d", "RotaryEmbedding", "SELU", "Sequential", "SiLU", "Sigmoid", "SmoothL1Loss",

@@ -1,8 +1,8 @@
 """Weights in fewer bits: int8 with integer products, or 16-bit floats that are computed with as
 float32.
 
-Here: `quantize`, which is frazil.quantize, too; `QuantizedLinear` and `QuantizedEmbedding`, what it
-makes of layers; `QuantizationReport` and its rows, `QuantizedRow`.
+Here: `quantize`, which is frazil.quantize, too; `QuantizedLinear`, `QuantizedConv2d` and
+`QuantizedEmbedding`, what it makes of layers; `QuantizationReport` and its rows, `QuantizedRow`.
 
 A row of int8 weights is round(w / scale), with scale = max |w| / 127 of that row, an output channel
 (symmetric quantisation by channel). What goes into a product is rounded in the same way, each row
@@ -27,6 +27,7 @@ from frazil._frazil import Tensor
 from frazil._grad import no_grad as _no_grad
 from frazil._named import flag as _flag
 from frazil.nn._arguments import one_of
+from frazil.nn.convolution_layers import Conv2d
 from frazil.nn.linear import Embedding, Linear
 from frazil.nn.module import Module
 from frazil.nn.utils.parametrize import register_parametrization
@@ -35,13 +36,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 __all__ = [
-    "QuantizationReport", "QuantizedEmbedding", "QuantizedLinear", "QuantizedRow", "quantize",
+    "QuantizationReport", "QuantizedConv2d", "QuantizedEmbedding", "QuantizedLinear",
+    "QuantizedRow", "quantize",
 ]  # fmt: skip
 
 _M = TypeVar("_M", bound=Module)
 _MOST = 127  # symmetric: -128 is not used
 _LONGEST = (1 << 31) // _MOST**2  # sums of 32 bits
 _POWERS = (0, 0.25, 0.5, 0.75)
+_TO_INT8 = (Linear, Conv2d, Embedding)
+_OF_CONV = (
+    "in_channels", "out_channels", "kernel_size", "stride", "padding", "dilation", "channels_last",
+)  # fmt: skip
 _SAMPLE = 256  # rows by which one of these is chosen
 
 
@@ -87,6 +93,81 @@ class QuantizedLinear(Module):
     def extra_repr(self) -> str:
         out, of = self.quantized.shape
         return f"{of}, {out}, {'dynamic' if self.input_scale is None else 'static'}"
+
+
+class QuantizedConv2d(Module):
+    """A convolution of images with weights of int8, `quantized` (out, kernel height * width * in),
+    and a scale for each output: its windows as rows of one integer product.
+
+    Each image is rounded by its own largest element, or all by the largest that calibration saw.
+    `weight` is what they stand for, as Conv2d has it. For inference, as QuantizedLinear.
+    """
+
+    quantized: Tensor
+    scale: Tensor
+    bias: Tensor | None
+    input_scale: Tensor | None
+
+    def __init__(self, layer: Conv2d, input_scale: Tensor | None = None) -> None:
+        for name in _OF_CONV:
+            setattr(self, name, getattr(layer, name))
+        _become_conv(self, layer, input_scale)
+
+    @property
+    def weight(self) -> Tensor:
+        weight = self.quantized.astype("float32") * self.scale[:, None]
+        weight = weight.reshape((self.out_channels, *self.kernel_size, self.in_channels))
+        return _fz.permute_dims(weight, (0, 3, 1, 2))
+
+    def forward(self, input: Tensor) -> Tensor:
+        if input.ndim not in (3, 4) or input.shape[self._channels] != self.in_channels:
+            raise ValueError(
+                f"[quantized conv2d] needs ([n,] channels, height, width) with {self.in_channels} "
+                f"channels, channels_last={self.channels_last}, got shape {input.shape}."
+            )
+        x = input if self.channels_last else _fz.moveaxis(input, -3, -1)
+        scale = self.input_scale
+        if scale is None:
+            largest = abs(x).max(axis=(-3, -2, -1), keepdims=True)
+            scale = _fz.where(largest == 0, 1.0, largest) / _MOST
+        rounded = _fz.clip(_fz.round(x / scale), -_MOST, _MOST).astype("int8")
+        windows = self._windows(rounded)
+        rows = windows.reshape((-1, windows.shape[-1])).astype("int32")
+        sums = rows @ self.quantized.T.astype("int32")
+        sums = sums.reshape((*windows.shape[:-1], self.out_channels))
+        y = sums.astype(self.scale.dtype) * (scale * self.scale)
+        y = (y if self.bias is None else y + self.bias).astype(input.dtype)
+        return y if self.channels_last else _fz.moveaxis(y, -1, -3)
+
+    @property
+    def _channels(self) -> int:
+        return -1 if self.channels_last else -3
+
+    def _windows(self, x: Tensor) -> Tensor:
+        """(..., rows, columns, kernel height * width * channels)"""
+        reach = [d * (k - 1) for d, k in zip(self.dilation, self.kernel_size, strict=True)]
+        widths = (
+            [(r // 2, r - r // 2) for r in reach] if self.padding == "same"
+            else [(0, 0)] * 2 if self.padding == "valid" else [(p, p) for p in self.padding]
+        )  # fmt: skip
+        if any(map(any, widths)):
+            x = _fz.pad(x, [(0, 0)] * (x.ndim - 3) + widths + [(0, 0)])
+        (h, w), (up, right), (high, wide) = x.shape[-3:-1], self.stride, self.dilation
+        if h <= reach[0] or w <= reach[1]:
+            raise ValueError(
+                f"[quantized conv2d] an image of {h} by {w}, padded, is smaller than the kernel "
+                f"{self.kernel_size}."
+            )
+        parts = [
+            x[..., i * high : h - reach[0] + i * high : up, j * wide : w - reach[1] + j * wide : right, :]
+            for i in range(self.kernel_size[0])
+            for j in range(self.kernel_size[1])
+        ]  # fmt: skip
+        return parts[0] if len(parts) == 1 else _fz.concatenate(parts, axis=-1)
+
+    def extra_repr(self) -> str:
+        rounding = "dynamic" if self.input_scale is None else "static"
+        return f"{self.in_channels}, {self.out_channels}, {self.kernel_size}, {rounding}"
 
 
 class QuantizedEmbedding(Module):
@@ -144,11 +225,15 @@ class QuantizedRow(NamedTuple):
 
 
 class QuantizationReport:
-    """Rows for the layers that were quantised, and the bytes of the whole module; prints as a
-    table."""
+    """Rows for the layers that were quantised, the bytes of the whole module, and `kept`: names of
+    other layers whose weights stay float32; prints as a table."""
 
-    def __init__(self, rows: Sequence[QuantizedRow], bytes_before: int, bytes_after: int) -> None:
+    def __init__(
+        self, rows: Sequence[QuantizedRow], bytes_before: int, bytes_after: int,
+        kept: Sequence[str] = (),
+    ) -> None:  # fmt: skip
         self.rows, self.bytes_before, self.bytes_after = list(rows), bytes_before, bytes_after
+        self.kept = list(kept)
 
     def __repr__(self) -> str:
         head = ("layer", "", "KiB", "then", "max error", "SNR dB", "of")
@@ -170,7 +255,8 @@ class QuantizationReport:
             ).rstrip()
             for line in table
         )
-        return "\n".join(lines)
+        kept = f"\nstay float32: {', '.join(self.kept)}" if self.kept else ""
+        return "\n".join(lines) + kept
 
 
 def quantize(
@@ -184,14 +270,14 @@ def quantize(
 ) -> tuple[_M, QuantizationReport]:
     """A copy of a module with its weights in fewer bits, and what that costs in accuracy.
 
-    With 8 bits, linear layers multiply int8 by int8 and tables of embeddings are int8; other layers
-    stay. With 16, all parameters of float32 are stored as 16-bit floats and computed with as
+    With 8 bits, linear layers and convolutions of images (of one group, padded with zeros) multiply
+    int8 by int8 and tables of embeddings are int8; other layers stay, which the report lists. With 16, all parameters of float32 are stored as 16-bit floats and computed with as
     float32.
 
     Parameters
     ----------
     module : Module
-        Stays as it is. Layers of float32 are quantised, by their class: Linear and Embedding
+        Stays as it is. Layers of float32 are quantised, by their class: Linear, Conv2d and Embedding
         itself, not classes derived from them.
     bits : int
         8 or 16.
@@ -263,7 +349,10 @@ def quantize(
         sum(x.nbytes for x in {id(x): x for x in (*m.parameters(), *m.buffers())}.values())
         for m in (module, copy)
     ]
-    return copy, QuantizationReport(rows, *total)
+    kept = [
+        name for name, layer in module.named_modules() if name not in chosen and _own_floats(layer)
+    ]
+    return copy, QuantizationReport(rows, *total, kept)
 
 
 def _storage(bits: Any, storage: str | None) -> str:
@@ -286,13 +375,17 @@ def _chosen(module: Module, storage: str, skip: Any) -> dict[str, Module]:
                 f"[quantize] no layer has the name {unknown}; there are {list(named)}."
             )
     for name, layer in named.items():
-        fits = type(layer) in (Linear, Embedding) if storage == "int8" else _own_floats(layer)
+        fits = type(layer) in _TO_INT8 if storage == "int8" else _own_floats(layer)
         if not fits or id(layer) in seen:
             continue
         if any(p.dtype.name != "float32" for p in _own(layer).values()):
             continue
         if type(layer) is Embedding and layer.max_norm is not None:
             continue  # its rows change when they are used
+        if storage == "int8" and type(layer) is Conv2d and (
+            layer.groups > 1 or layer.padding_mode != "zeros"
+        ):  # fmt: skip
+            continue
         if not (skip(name, layer) if callable(skip) else name in skip):
             seen.add(id(layer))
             found[name] = layer
@@ -331,6 +424,9 @@ def _quantized(layer: Any, name: str, storage: str, inputs: _Inputs) -> None:
     if type(layer) is Embedding:
         _become_table(layer, layer, storage)
         layer.__class__ = QuantizedEmbedding  # type: ignore[assignment]
+    elif storage == "int8" and type(layer) is Conv2d:
+        _become_conv(layer, layer, inputs.scale)
+        layer.__class__ = QuantizedConv2d
     elif storage == "int8":
         _become(layer, layer, *inputs)
         layer.__class__ = QuantizedLinear
@@ -360,6 +456,24 @@ def _become(layer: Any, of: Linear, balance: Tensor | None, input_scale: Tensor 
     for name, value in (
         ("quantized", weight), ("scale", scale), ("bias", bias), ("balance", balance),
         ("input_scale", input_scale),
+    ):  # fmt: skip
+        layer.register_buffer(name, value)
+
+
+def _become_conv(layer: Any, of: Conv2d, input_scale: Tensor | None) -> None:
+    weight = _fz.permute_dims(of.weight.detach(), (0, 2, 3, 1))
+    weight = weight.reshape((of.out_channels, -1))
+    if weight.shape[1] > _LONGEST:
+        raise ValueError(
+            f"[quantize] windows of {weight.shape[1]} elements are longer than sums of 32 bits "
+            f"allow ({_LONGEST}): skip the layer."
+        )
+    quantized, scale = _rounded(weight)
+    bias = None if of.bias is None else of.bias.detach().copy()
+    if layer is of:
+        del layer.weight, layer.bias
+    for name, value in (
+        ("quantized", quantized), ("scale", scale), ("bias", bias), ("input_scale", input_scale)
     ):  # fmt: skip
         layer.register_buffer(name, value)
 
@@ -406,9 +520,11 @@ def _measured(
     samples: dict[str, list[Tensor]] = {}
 
     def see(name, arguments, result):
-        if type(layers[name]) is not Linear or arguments[0].size == 0:
+        if type(layers[name]) is Embedding or arguments[0].size == 0:
             return
         rows = arguments[0].reshape((-1, arguments[0].shape[-1]))
+        if type(layers[name]) is Conv2d:  # images are rounded as a whole
+            rows = abs(rows).max().reshape((1, 1))
         found = abs(rows).max(axis=0)
         if not bool(_fz.isfinite(found).all()):
             raise ValueError(f"[quantize] calibration: '{name}' is given {float(found.max())}.")
@@ -419,7 +535,9 @@ def _measured(
             kept.append(rows[:left])
 
     _watched(module, layers, batches, see)
-    unused = [n for n, layer in layers.items() if type(layer) is Linear and n not in largest]
+    unused = [
+        n for n, layer in layers.items() if type(layer) is not Embedding and n not in largest
+    ]
     if unused and not dynamic:
         raise ValueError(f"[quantize] calibration did not use {unused}: skip them.")
     with _no_grad():
@@ -430,6 +548,9 @@ def _measured(
 
 
 def _best(layer: Any, largest: Tensor, rows: Tensor, dynamic: bool) -> _Inputs:
+    if type(layer) is Conv2d:
+        most = largest.max()
+        return _Inputs(None, None if dynamic else _fz.where(most == 0, 1.0, most) / _MOST)
     ratio = largest / abs(layer.weight.detach()).max(axis=0)
     ratio = _fz.where(_fz.isfinite(ratio) & (ratio > 0), ratio, 1.0)
     want = layer.forward(rows)

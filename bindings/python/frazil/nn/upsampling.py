@@ -68,13 +68,22 @@ def interpolate(
         return _adaptive_avg(n, input, list(sizes), False)
     for axis, (old, new, factor) in enumerate(zip(places, sizes, each, strict=True), 2):
         step = 1 / factor if size is None else old / new
-        if mode.startswith("nearest"):
+        if mode.startswith("nearest") and size is None and factor >= 1 and factor == int(factor):
+            input = _repeated(input, axis, int(factor))
+        elif mode.startswith("nearest"):
             shift = 0.5 if mode == "nearest-exact" else 0.0
             columns = [min(int((i + shift) * step), old - 1) for i in range(new)]
             input = part(input, axis, columns)
         else:
             input = _between(input, axis, old, new, step, bool(align_corners), mode == "bicubic")
     return input
+
+
+def _repeated(x, axis, times):
+    """Each element so many times, whatever the extent."""
+    before, after = x.shape[: axis + 1], x.shape[axis + 1 :]
+    x = _fz.broadcast_to(x.reshape((*before, 1, *after)), (*before, times, *after))
+    return x.reshape((*before[:-1], before[-1] * times, *after))
 
 
 def _between(x, axis, old, new, step, align_corners, cubic):

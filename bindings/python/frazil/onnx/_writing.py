@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import struct
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,12 @@ _COMPARE = {
 _REDUCE = {"sum": "ReduceSum", "prod": "ReduceProd", "max": "ReduceMax", "min": "ReduceMin"}
 
 
+_OF_NUMBERS = {  # what is computed here where the operands are numbers
+    "Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "Neg": np.negative, "Equal": np.equal,
+    "Less": np.less, "LessOrEqual": np.less_equal, "Greater": np.greater,
+    "GreaterOrEqual": np.greater_equal, "Not": np.logical_not, "And": np.logical_and,
+    "Or": np.logical_or, "Squeeze": np.squeeze,
+}  # fmt: skip
 _RANDOM = ("t", "random.state")  # a session of ONNX draws its own numbers
 
 
@@ -73,6 +80,7 @@ class Graph(Spectra):
         self.counter: list[int] = outer.counter if outer else [0]
         self.initializers: dict[str, Any] = outer.initializers if outer else {}
         self.numbers: dict[Any, Value] = outer.numbers if outer else {}
+        self.known: dict[str, Any] = outer.known if outer else {}  # one integer or bool each
         self.symbols: dict[str, Value] = dict(outer.symbols) if outer else {}
         self.tensors: dict[str, Value] = outer.tensors if outer else {}
         self.taken: set[str] = outer.taken if outer else set()
@@ -88,6 +96,9 @@ class Graph(Spectra):
                 return name
 
     def node(self, op: str, inputs: list[Value | None], dtype: str, **attributes: Any) -> Value:
+        given = [self.known.get(v.name) if v is not None else None for v in inputs]
+        if op in _OF_NUMBERS and not attributes and all(v is not None for v in given):
+            return self.constant(_OF_NUMBERS[op](*given), dtype)
         return self.nodes_of(op, inputs, (dtype,), **attributes)[0]
 
     def nodes_of(
@@ -106,6 +117,8 @@ class Graph(Spectra):
             name = self.fresh("constant")
             self.initializers[name] = array
             self.numbers[key] = Value(name, dtype)
+            if array.size == 1 and array.dtype.kind in "bi":
+                self.known[name] = array
         return self.numbers[key]
 
     def cast(self, x: Value, dtype: str) -> Value:
@@ -162,6 +175,9 @@ class Graph(Spectra):
             form, expression = bits.split(" ", 1)
             x = self.cast(self.size(expression), dtype)
             x = self.node("Squeeze", [x], dtype)
+            if form == "unbiased":
+                less = self.node("Sub", [x, self.constant(1, dtype)], dtype)
+                return self.node("Div", [x, less], dtype)
             x = self.node("Sqrt", [x], dtype) if "root" in form else x
             return self.node("Reciprocal", [x], dtype) if "inverse" in form else x
         own = host_dtype(dtype_number(dtype))
@@ -189,7 +205,11 @@ class Graph(Spectra):
         return out
 
     def branches(self, path: Any, values: dict[Any, Value], seen: Any = None) -> list[Value]:
-        """An If for each number that was read. What no example read stops the model."""
+        """An If for each number that was read. What no example read stops the model.
+
+        None where the number is known by now: onnxruntime takes such an If apart itself, and crashes
+        where it stands in others.
+        """
         (outcome, first), *rest = path.cases.items()
         seen = path.cases.keys() if seen is None else seen
         read = self.operand(path.read, values)
@@ -197,12 +217,19 @@ class Graph(Spectra):
             return self.path(first, values)
         asked = self.node("Equal", [read, self.number(read.dtype, outcome)], "bool")
         asked = self.node("Squeeze", [asked], "bool")
+        if asked.name in self.known and self.known[asked.name]:
+            return self.path(first, values)
+        if asked.name in self.known and rest:
+            others = replace(path, calls=[], cases=dict(rest))
+            return self.branches(others, values, seen)
+        if asked.name in self.known:
+            return self.stopped(read, path.origin, Graph(self.opset, self).path(first, values))
         inner = Graph(self.opset, self)
         out = [inner.node("Identity", [v], v.dtype) for v in inner.path(first, values)]
         graphs = {"then_branch": inner.proto("then", [], out, [])}
         inner = Graph(self.opset, self)
         if rest:
-            others = type(path)([], "read", read=path.read, origin=path.origin, cases=dict(rest))
+            others = replace(path, calls=[], cases=dict(rest))
             other = inner.branches(others, values, seen)
         else:
             other = inner.stopped(read, path.origin, out)
@@ -254,7 +281,10 @@ class Graph(Spectra):
         if call.name in _REDUCE:
             return [self._reduced(_REDUCE[call.name], x[0], call.attrs)]
         if write is None:
-            raise Refused(f"{call.name} ({call.origin}) has no operator in ONNX that is known here")
+            raise Refused(
+                f"{call.name} ({call.origin}) has no operator in ONNX that is known here: fz.export "
+                "writes it into a .frz file, which C++, C and Python run"
+            )
         made = write(x, call.attrs)
         return made if isinstance(made, list) else [made]
 

@@ -1,0 +1,264 @@
+"""What several examples did as one tree over what was read. For frazil/_export_program.py.
+
+A loop that an example went round is one call, of any number of rounds, with the ways through its
+body that were taken (tracer/while_loop.h). So examples of other numbers of rounds are the same
+program, and those that took other ways add these to the loop. No round at all is what follows the
+last one, from the tensors that the loop begins with: its first test and its last one find the
+program in the same state.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from frazil import _export_program as _program
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from frazil._export_program import Call, Path
+
+    Ref = tuple[str, Any]
+
+__all__ = ["merged"]
+
+
+def merged(paths: Sequence[Path]) -> Path:
+    """One tree of what several examples did. A path in it ends where a number is read first."""
+    first, *others = sorted(paths, key=lambda p: -sum(call.kind == "while" for call in p.calls))
+    tree = _tree_of(first)
+    for path in others:
+        if not _Walk(path).follows(_with_none(tree)):
+            tree = _together(tree, _tree_of(path), 0)
+    return _with_none(tree)
+
+
+def _tree_of(path: Path) -> Path:
+    """Of one example: each number that is read has the one outcome."""
+    rest = replace(path, calls=[])
+    for call in reversed(path.calls):
+        if call.kind == "read":
+            cases = {call.more[0]: replace(rest, calls=rest.calls[::-1])}
+            rest = type(path)([], "read", read=call.operands[0], origin=call.origin, cases=cases)
+        else:
+            rest.calls.append(call)
+    return replace(rest, calls=rest.calls[::-1])
+
+
+def _together(a: Path, b: Path, results: int) -> Path:
+    """Two trees, which agree up to numbers that are read. `results`: how many there are before."""
+    calls = []
+    for at in range(max(len(a.calls), len(b.calls))):
+        heads = [p.calls[at] if at < len(p.calls) else None for p in (a, b)]
+        one, other = heads
+        if one is None or other is None or not _same(one, other):
+            both = one and other and _joined(one, other)
+            if not both:
+                raise _apart(a, b, one, other)
+            one, moved = both
+            b = _renamed(b, lambda ref, m=moved: ("r", results + m.get(ref[1] - results, ref[1] - results))
+                         if ref[0] == "r" else ref)  # fmt: skip
+        calls.append(one)
+        results += one.results
+    if (a.end, a.read) != (b.end, b.read):
+        raise _program.Refused(f"two examples read different numbers{_program._at(a.origin)}")
+    if a.end != "read":
+        if (a.outputs, a.writes) != (b.outputs, b.writes):
+            raise _program.Refused(
+                "two examples of the same branches return or write different things"
+            )
+        return replace(a, calls=calls)
+    cases = {}
+    for outcome in sorted(a.cases.keys() | b.cases.keys()):
+        mine, theirs = a.cases.get(outcome), b.cases.get(outcome)
+        both_cases = mine and theirs and _together(mine, theirs, results)
+        cases[outcome] = both_cases or mine or theirs
+    return replace(a, calls=calls, cases=cases)
+
+
+def _apart(a: Path, b: Path, one: Call | None, other: Call | None) -> _program.Refused:
+    for call, path in ((one, a), (other, b)):
+        if call is not None and call.kind == "while":
+            return _program.Refused(
+                f"two examples go round a loop in ways that do not fit{_program._at(call.origin)}: "
+                "give one that goes round it several times and takes all branches in it"
+            )
+    shown = [
+        "ends" if call is None and path.end != "read"
+        else f"reads a number{_program._at(path.origin)}" if call is None
+        else _program._named(call)
+        for call, path in ((one, a), (other, b))
+    ]  # fmt: skip
+    return _program.Refused(
+        f"two examples differ before a number is read: one {shown[0]}, the other {shown[1]}: "
+        "what tells them apart must be read from a tensor"
+    )
+
+
+def _same(a: Call, b: Call) -> bool:
+    return replace(a, origin="") == replace(b, origin="")
+
+
+def _joined(a: Call, b: Call) -> tuple[Call, dict[int, int]] | None:
+    """The loop of which two examples took other ways, and where b's results are among its own."""
+    fits = (
+        a.kind == b.kind == "while" and a.more == b.more and a.classes == b.classes
+        and sorted(a.places) == sorted(b.places)
+    )  # fmt: skip
+    if not fits:
+        return None
+    assert a.body is not None and b.body is not None
+    order = [b.places.index(place) for place in a.places]  # b's states as a has them
+    if [b.operands[i] for i in order] != a.operands[: a.states]:
+        return None
+    more = [ref for ref in b.operands[b.states :] if ref not in a.operands[a.states :]]
+    operands = [*a.operands, *more]
+    to = {i: order.index(i) for i in range(b.states)}
+    for i in range(b.states, len(b.operands)):
+        to[i] = operands.index(b.operands[i], a.states)
+    body = _renamed(b.body, lambda ref: ("p", to[ref[1]]) if ref[0] == "p" else ref, order)
+    together = _together(a.body, body, 0)
+    return replace(a, operands=operands, body=together), {i: to[i] for i in range(b.states)}
+
+
+def _renamed(path: Path, name: Callable[[Ref], Ref], order: Sequence[int] = ()) -> Path:
+    """With other names of values; where an iteration ends with its states in this order."""
+    outputs = [name(ref) for ref in path.outputs]
+    return replace(
+        path,
+        calls=[replace(call, operands=[name(ref) for ref in call.operands]) for call in path.calls],
+        outputs=[outputs[i] for i in order] if order and path.end == "next" else outputs,
+        writes=[(cell, name(value)) for cell, value in path.writes],
+        read=path.read and name(path.read),
+        cases={outcome: _renamed(case, name, order) for outcome, case in path.cases.items()},
+    )
+
+
+# No rounds
+
+
+def _with_none(path: Path, results: int = 0) -> Path:
+    """With what the program does where a loop is not entered, if no example tells."""
+    calls = [
+        replace(call, body=_with_none(call.body)) if call.kind == "while" and call.body else call
+        for call in path.calls
+    ]
+    results += sum(call.results for call in calls)
+    cases = dict(path.cases)
+    for outcome, case in path.cases.items():
+        none = _none_of(path.read, outcome, case, results)
+        if none is not None and none[0] not in cases:
+            cases[none[0]] = none[1]
+    cases = {outcome: _with_none(cases[outcome], results) for outcome in sorted(cases)}
+    return replace(path, calls=calls, cases=cases)
+
+
+def _none_of(read: Ref | None, outcome: int, case: Path, first: int) -> tuple[int, Path] | None:
+    """The other outcome of a loop's first test and what is done then, from what is done behind it."""
+    loop = case.calls[0] if len(case.calls) == 1 else None
+    if loop is None or loop.kind != "while" or loop.more[0] != outcome or outcome > 1:
+        return None
+    behind = case.cases.get(1 - outcome)
+    if case.end != "read" or case.read != ("r", first + loop.states) or behind is None:
+        return None
+
+    def name(ref: Ref) -> Ref:
+        if ref[0] != "r" or ref[1] < first:
+            return ref
+        i = ref[1] - first
+        if i < loop.states:
+            return loop.operands[i]
+        assert read is not None
+        return read if i == loop.states else ("r", ref[1] - loop.results)
+
+    return 1 - outcome, _without_idle_writes(_renamed(behind, name))
+
+
+def _without_idle_writes(path: Path) -> Path:
+    return replace(
+        path,
+        writes=[(cell, value) for cell, value in path.writes if cell != value],
+        cases={outcome: _without_idle_writes(case) for outcome, case in path.cases.items()},
+    )
+
+
+# Rounds that an example went
+
+
+class _Walk:
+    """Goes along a tree with what an example did, round by round."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.at, self.made = path, 0, 0
+
+    def follows(self, tree: Path) -> bool:
+        """Whether the tree does what the example did."""
+        results: list[Ref] = []
+        end = self._block(tree, results, None)
+        if end is None or self.at < len(self.path.calls):
+            return False
+
+        def name(ref: Ref) -> Ref:
+            return results[ref[1]] if ref[0] == "r" else ref
+
+        writes = [(cell, name(value)) for cell, value in end.writes]
+        return (
+            [name(ref) for ref in end.outputs] == self.path.outputs
+            and [w for w in writes if w[0] != w[1]] == self.path.writes
+        )
+
+    def _block(self, block: Path, results: list[Ref], own: list[Ref] | None) -> Path | None:
+        """The block in which it ended; `own`: the parameters of a loop's body."""
+
+        def name(ref: Ref) -> Ref:
+            if ref[0] == "r":
+                return results[ref[1]]
+            return own[ref[1]] if ref[0] == "p" and own is not None else ref
+
+        while True:
+            for call in block.calls:
+                if not self._call(call, [name(ref) for ref in call.operands], results):
+                    return None
+            if block.end != "read" or block.read is None:
+                return block
+            outcome = self._read(name(block.read))
+            following = None if outcome is None else block.cases.get(outcome)
+            if following is None:
+                return None
+            block = following
+
+    def _read(self, ref: Ref) -> int | None:
+        if ref[0] == "seen":  # behind a loop: its last test
+            return int(ref[1])
+        call = self.path.calls[self.at] if self.at < len(self.path.calls) else None
+        if call is None or call.kind != "read" or call.operands != [ref]:
+            return None
+        self.at += 1
+        return int(call.more[0])
+
+    def _call(self, call: Call, operands: list[Ref], results: list[Ref]) -> bool:
+        mine = self.path.calls[self.at] if self.at < len(self.path.calls) else None
+        if mine is not None and _same(replace(call, operands=operands), mine):
+            self.at += 1
+            results += [("r", self.made + i) for i in range(call.results)]
+            self.made += call.results
+            return True
+        if call.kind != "while" or call.body is None:
+            return False
+        while True:
+            made: list[Ref] = []
+            end = self._block(call.body, made, operands)
+            if end is None or end.read is None:
+                return False
+
+            def name(ref: Ref, made: list[Ref] = made, own: list[Ref] = operands) -> Ref:
+                return made[ref[1]] if ref[0] == "r" else own[ref[1]] if ref[0] == "p" else ref
+
+            outcome = self._read(name(end.read))
+            if outcome is None:
+                return False
+            operands = [*map(name, end.outputs), *operands[call.states :]]
+            if outcome != call.more[0]:
+                results += [*operands[: call.states], ("seen", outcome), ("seen", 0)]
+                return True

@@ -1,0 +1,313 @@
+"""Loops of any length in exported programs: every way to write one, from few examples."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import frazil as fz
+from frazil import nn, optim
+
+
+def bits(x):
+    """Every tensor of a nest as bytes."""
+    return [np.asarray(leaf.detach()).tobytes() for leaf in fz.tree.flatten(x)[0]]
+
+
+def exported(tmp_path, fn, args, **options):
+    path = tmp_path / "program.frz"
+    fz.export(fn, args, path, **options)
+    return fz.load_program(path)
+
+
+def scaled(*factors):
+    return [fz.ones(3) * factor for factor in factors]
+
+
+# Of none, one, two and many rounds.
+INPUTS = scaled(1e-4, 1, 1.1, 7, 10, 20, 25, 30, 33.3, 400, 1e4)
+
+
+class Held:
+    def __init__(self, x):
+        self.x = x
+
+
+def plain(x):
+    while fz.sum(x) < 100:
+        x = x * 1.5
+    return x
+
+
+def of_a_tuple(x):
+    s = (x, x)
+    while fz.sum(s[0]) < 100:
+        s = (s[0] * 1.5, s[1] + s[0])
+    return s
+
+
+def of_a_dict(x):
+    s = {"a": x, "b": x}
+    while fz.sum(s["a"]) < 100:
+        s = {"a": s["a"] * 1.5, "b": s["b"] + s["a"]}
+    return s
+
+
+def of_attributes(x):
+    held = Held(x)
+    while fz.sum(held.x) < 100:
+        held.x = held.x * 1.5
+    return held.x
+
+
+def in_place(x):
+    y = fz.copy(x)
+    while fz.sum(y) < 100:
+        y *= 1.5
+    return y
+
+
+def until(x):
+    return fz.while_loop(lambda s: fz.sum(s) < 100, lambda s: s * 1.5, x)
+
+
+def with_break(x):
+    while True:
+        x = x * 1.5
+        if fz.sum(x) > 100:
+            break
+        x = x + 1
+    return x
+
+
+def with_continue(x):
+    while fz.sum(x) < 100:
+        x = x * 1.5
+        if fz.sum(x) > 50:
+            continue
+        x = x + 1
+    return x
+
+
+def with_branches(x):
+    while fz.sum(x) < 100:
+        x = x * 1.5 if fz.sum(x) < 20 else x + 7
+    return x
+
+
+def with_cond(x):
+    while fz.sum(x) < 100:
+        x = fz.cond(fz.sum(x) < 20, lambda y: y * 1.5, lambda y: y + 7, x)
+    return x
+
+
+def with_a_list(x):
+    while fz.sum(x) < 100:
+        (x,) = [v * 1.5 for v in (x,)]
+    return x
+
+
+def with_finally(x):
+    try:
+        while fz.sum(x) < 100:
+            x = x * 1.5
+    finally:
+        y = x + 1
+    return y
+
+
+def one_behind_another(x):
+    while fz.sum(x) < 100:
+        x = x * 1.5
+    while fz.sum(x) < 1000:
+        x = x * 1.7
+    return x
+
+
+def nested(x):
+    y = x
+    while fz.sum(y) < 100:
+        z = y
+        while fz.sum(z) < 50:
+            z = z * 1.3
+        y = y + z * 0.2
+    return y
+
+
+FORMS = [
+    plain, of_a_tuple, of_a_dict, of_attributes, in_place, until, with_break, with_continue,
+    with_branches, with_cond, with_a_list, with_finally, one_behind_another, nested,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("fn", FORMS)
+def test_one_example_is_enough(tmp_path, fn):
+    g = exported(tmp_path, fn, (fz.ones(3),))
+    for x in INPUTS:
+        assert bits(g(x)) == bits(fn(x))
+
+
+@pytest.mark.parametrize("fn", [plain, of_a_tuple, with_branches, nested])
+def test_examples_of_any_length_in_any_order(tmp_path, fn):
+    for some in (scaled(30, 1e-3, 1e4), scaled(1e4, 20, 1), scaled(25, 10, 1)):
+        first, *others = some
+        g = exported(tmp_path, fn, (first,), examples=[(x,) for x in others])
+        for x in INPUTS:
+            assert bits(g(x)) == bits(fn(x))
+
+
+def test_ways_of_several_examples_are_one_loops(tmp_path):
+    """Each takes one branch in all of its rounds."""
+
+    def f(x, up):
+        while fz.sum(x) < 100:
+            x = x * 1.5 if up[0] > 0 else x + 7
+            up = fz.roll(up, 1)
+        return x
+
+    always, never = fz.ones(3), fz.zeros(3)
+    g = exported(tmp_path, f, (fz.ones(3), always), examples=[(fz.ones(3), never)])
+    for up in ([1, 0, 0], [0, 1, 0], [1, 1, 0], [0, 0, 0]):
+        for x in INPUTS:
+            mixed = fz.asarray(up, dtype="float32")
+            assert bits(g(x, mixed)) == bits(f(x, mixed))
+
+
+def test_a_round_that_is_told_apart_by_others_alone(tmp_path):
+    """After one round of newton, y may be x or what the loop makes."""
+
+    def newton(x):
+        y = x
+        while fz.abs(y * y - x) > 1e-3 * x:
+            y = 0.5 * (y + x / y)
+        return y
+
+    def of(v):
+        return fz.asarray(v, dtype="float64")
+
+    g = exported(tmp_path, newton, (of(1.05),), examples=[(of(2.0),), (of(1.0),)])
+    for v in (1.0, 1.05, 2.0, 1e6, 1e-3):
+        assert bits(g(of(v))) == bits(newton(of(v)))
+
+
+def test_what_asks_for_objects_is_no_loop_from_the_start(tmp_path):
+    """The first round knows its argument: it is no round like the others."""
+
+    def f(x):
+        y = x
+        while fz.sum(y) < 100:
+            y = y * 2 if y is x else y * 1.5
+        return y
+
+    g = exported(tmp_path, f, (fz.ones(3),), examples=[(fz.ones(3) * 1e4,)])
+    for x in INPUTS:
+        assert bits(g(x)) == bits(f(x))
+
+
+def test_what_is_written_in_a_loop_and_not(tmp_path):
+    """A loop that writes to an argument, and not to it where it takes no round."""
+
+    def f(x, steps):
+        while fz.sum(x) < 100:
+            x *= 1.5
+            steps += 1
+        return fz.sum(x)
+
+    g = exported(tmp_path, f, (fz.ones(3), fz.asarray(0)))
+    for x in INPUTS:
+        mine, theirs = (fz.copy(x), fz.asarray(0)), (fz.copy(x), fz.asarray(0))
+        assert bits(g(*mine)) == bits(f(*theirs))
+        assert bits(mine) == bits(theirs)
+
+
+def test_a_loop_over_a_dynamic_length(tmp_path):
+    def counted(x):
+        def step(i, s):
+            return fz.sin(s) + fz.take(x, i, axis=0)
+
+        return fz.fori_loop(0, fz.asarray(x.shape[0]), step, x[0] * 0)
+
+    def by_hand(x):
+        i, s, n = fz.asarray(0), x[0] * 0, fz.asarray(x.shape[0])
+        while i < n:
+            s = fz.sin(s) + x[i]
+            i = i + 1
+        return s
+
+    for f in (counted, by_hand):
+        g = exported(tmp_path, f, (fz.random.normal((6, 4)),), dynamic={"x": {0: "n"}})
+        for n in (1, 2, 6, 9, 70):
+            x = fz.random.normal((n, 4))
+            assert bits(g(x)) == bits(f(x))
+
+
+def test_a_recurrent_layer_over_a_dynamic_length(tmp_path):
+    fz.random.seed(0)
+    cell = nn.LSTMCell(4, 5)
+
+    def last(x):
+        start = fz.zeros((x.shape[0], 5)), fz.zeros((x.shape[0], 5))
+        step = lambda i, s: cell(fz.take(x, i, axis=1), s)  # noqa: E731
+        return fz.fori_loop(0, fz.asarray(x.shape[1]), step, start)[0]
+
+    with fz.no_grad():
+        g = exported(tmp_path, last, (fz.random.normal((3, 6, 4)),), dynamic={"x": {1: "t"}})
+        for t in (1, 2, 6, 40):
+            x = fz.random.normal((3, t, 4))
+            assert bits(g(x)) == bits(last(x))
+
+
+# Sizes
+
+
+@pytest.mark.parametrize(("layer", "shape"), [(nn.BatchNorm1d(4), (4,)),
+                                              (nn.BatchNorm2d(4), (4, 5, 3))])  # fmt: skip
+def test_batch_norm_trains_on_batches_of_any_size(tmp_path, layer, shape):
+    x = fz.random.normal((6, *shape))
+    g = exported(tmp_path, layer, (x,), dynamic={0: {0: fz.Dim("batch", min=2)}})
+    for n in (2, 3, 6, 50, 300):
+        x = fz.random.normal((n, *shape))
+        assert bits(g(x)) == bits(layer(x))
+    kept = {name: value for name, value in g.state_dict().items() if "running" in name}
+    assert bits(kept) == bits({name: layer.state_dict()[name] for name in kept})
+
+
+@pytest.mark.parametrize(
+    "layer", [nn.AdaptiveAvgPool2d(1), nn.Upsample(scale_factor=2), nn.Upsample(scale_factor=3)]
+)
+def test_pools_and_upsampling_of_any_size(tmp_path, layer):
+    x = fz.random.normal((2, 3, 8, 6))
+    g = exported(tmp_path, layer, (x,), dynamic={0: {2: "h", 3: "w"}})
+    for h, w in ((8, 6), (5, 7), (1, 9), (2, 2), (33, 20)):
+        x = fz.random.normal((2, 3, h, w))
+        assert bits(g(x)) == bits(layer(x))
+
+
+# Copies
+
+
+def test_programs_are_copied_and_pickled(tmp_path):
+    model = nn.Linear(3, 2)
+    optimizer = optim.Adam(model.parameters(), lr=0.1)
+
+    def step(x):
+        optimizer.zero_grad()
+        loss = (model(x) ** 2).mean()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    x = fz.ones((4, 3))
+    step(x)
+    g = exported(tmp_path, step, (x,))
+    g(x)
+    (tmp_path / "program.frz").unlink()  # they need no file
+    copies = [copy.deepcopy(g), pickle.loads(pickle.dumps(g))]
+    want = [bits(g(x)) for _ in range(3)]
+    for other in copies:
+        assert repr(other) == repr(g)
+        assert [bits(other(x)) for _ in range(3)] == want
+        assert bits(other.state_dict()) == bits(g.state_dict())
+    few = copy.deepcopy(g).requires_grad_()
+    assert all(t.requires_grad for t in pickle.loads(pickle.dumps(few)).parameters())
