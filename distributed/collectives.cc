@@ -11,75 +11,18 @@
 #include "absl/container/flat_hash_map.h"
 #include "core/str.h"
 #include "core/threads/long_work.h"
+#include "distributed/accelerator.h"
+#include "distributed/header.h"
 #include "distributed/sums.h"
+#include "distributed/tuned.h"
 #include "distributed/wire.h"
 
 namespace frazil::distributed {
 namespace {
 
-// Bytes that travel with the header, which MPI sends at once; of a chunk that is added while others are under way, and how
-// many of these; of a message, which MPI counts in an int.
-constexpr int64_t kPacket = 3840, kChunk = 1 << 19, kMessage = 1 << 30;
-constexpr int64_t kWindow = 4;
-
-constexpr const char* kNames[] = {"all_reduce", "reduce_scatter", "all_gather",
-                                  "broadcast",  "reduce",         "all_to_all",
-                                  "send",       "recv",           "barrier"};
-constexpr const char* kReductionNames[] = {"sum", "mean", "prod", "min", "max"};
-
-bool Sums(Collective kind) {
-  return kind == Collective::kAllReduce || kind == Collective::kReduceScatter ||
-         kind == Collective::kReduce;
-}
-bool ToOne(Collective kind) { return kind == Collective::kSend || kind == Collective::kRecv; }
-
-struct Header {
-  int64_t sequence = 0;
-  uint64_t group = 0;
-  int64_t dims[8] = {};
-  int32_t peer = 0, rank = 0;  // rank: of the array
-  uint8_t kind = 0, reduction = 0, dtype = 0, unused = 0;
-
-  std::string text() const {
-    const auto k = static_cast<Collective>(kind);
-    // Those that are not sums are made of the ranks' arrays (distributed/functions.cc).
-    const bool made = static_cast<Reduction>(reduction) > Reduction::kMean;
-    const bool all = made && k == Collective::kAllGather;
-    std::string out = all ? "all_reduce" : made ? "reduce_scatter" : kNames[kind];
-    if (Sums(k) || reduction != 0) StrAppend(&out, "(", kReductionNames[reduction], ")");
-    if (k == Collective::kBarrier) return out;
-    StrAppend(&out, " of ", Name(static_cast<DType>(dtype)), "[");
-    const int first = all ? 1 : 0;
-    for (int i = first; i < std::min(rank, 8); ++i) StrAppend(&out, i > first ? "," : "", dims[i]);
-    StrAppend(&out, "]");
-    if (k == Collective::kBroadcast || k == Collective::kReduce)
-      StrAppend(&out, " with root ", peer);
-    return out;
-  }
-  bool Agrees(const Header& other) const {
-    const auto mine = static_cast<Collective>(kind), its = static_cast<Collective>(other.kind);
-    if (ToOne(mine) || ToOne(its)) {
-      if (mine == its || !ToOne(mine) || !ToOne(its)) return false;
-    } else if (mine != its || sequence != other.sequence || peer != other.peer) {
-      return false;
-    }
-    return group == other.group && reduction == other.reduction && dtype == other.dtype &&
-           rank == other.rank && std::equal(dims, dims + 8, other.dims);
-  }
-};
-
-Header HeaderOf(const CollectiveCall& call, int64_t sequence, uint64_t group) {
-  Header h;
-  h.sequence = sequence;
-  h.group = group;
-  h.kind = static_cast<uint8_t>(call.kind);
-  h.reduction = static_cast<uint8_t>(call.reduction);
-  h.dtype = static_cast<uint8_t>(call.dtype);
-  h.peer = call.kind == Collective::kBroadcast || call.kind == Collective::kReduce ? call.peer : 0;
-  h.rank = call.shape->rank;
-  for (int i = 0; i < std::min<int>(h.rank, 8); ++i) h.dims[i] = call.shape->extents[i];
-  return h;
-}
+constexpr int64_t kPacket = tuned::kMpiPacket, kChunk = tuned::kMpiChunk;
+constexpr int64_t kWindow = tuned::kMpiWindow;
+constexpr int64_t kMessage = 1 << 30;  // bytes: MPI counts in an int
 
 struct Bytes {
   int64_t begin = 0, size = 0;
@@ -99,12 +42,12 @@ class Running {
         bytes_(call.shape->size * item_),
         x_(x),
         out_(out),
-        header_(HeaderOf(call, sequence, group.id)),
+        header_(Header::Of(call, sequence, group.id)),
         exchange_(call, patient) {}
 
   Status Run() {
     FZ_RETURN_IF_ERROR(Begin());
-    FZ_RETURN_IF_ERROR(Sums(call_.kind) ? Add() : Place());
+    FZ_RETURN_IF_ERROR(Native() ? LeaveToMpi() : Sums(call_.kind) ? Add() : Place());
     return exchange_.WaitAll();
   }
 
@@ -113,6 +56,11 @@ class Running {
   // An array that goes to everybody instead of in parts.
   bool Whole() const { return bytes_ <= kPacket; }
   bool Root() const { return me_ == call_.peer; }
+  // MPI adds in the order that it likes: of all ranks, and what it has a type for.
+  bool Native() const {
+    const bool both = call_.kind == Collective::kAllReduce || call_.kind == Collective::kReduceScatter;
+    return both && IsNative(call_.reduction) && call_.group == 0 && TheMpi()->Adds(call_.dtype);
+  }
 
   // The part of a rank, in elements that do not fall apart.
   Bytes PartOf(int p) const {
@@ -123,6 +71,7 @@ class Running {
   }
   // What rank `to` gets of rank `from`'s x.
   Bytes Sent(int from, int to) const {
+    if (Native()) return {};
     switch (call_.kind) {
       case Collective::kAllReduce:
         return Whole() ? Bytes{0, bytes_} : PartOf(to);
@@ -228,6 +177,23 @@ class Running {
     return absl::OkStatus();
   }
 
+  Status LeaveToMpi() {
+    const bool scatters = call_.kind == Collective::kReduceScatter;
+    const int64_t count = call_.shape->size / (scatters ? n_ : 1), most = kMessage / item_;
+    if (scatters) {
+      if (count > most)
+        return NotImplementedError("[reduce_scatter] MPI counts up to ", most,
+                                   " elements a rank, got ", count,
+                                   ": leave precision(\"native\") for this one.");
+      return count == 0 ? absl::OkStatus() : exchange_.ReduceScatter(x_, out_, count);
+    }
+    for (int64_t at = 0; at < count; at += most) {
+      FZ_RETURN_IF_ERROR(exchange_.AllReduce(x_ + at * item_, out_ + at * item_,
+                                             std::min(most, count - at)));
+    }
+    return absl::OkStatus();
+  }
+
   // The sum of what all have for this rank, in ascending rank order; of an all_reduce in parts each
   // chunk goes to all as soon as it is there.
   Status Add() {
@@ -318,6 +284,8 @@ class Line {
   }
 
   Status Start(const CollectiveCall& call, const char* x, char* out) {
+    // Calls of the CPU's tensors and of the GPU's go one way then, in the order of the program.
+    if (!TheMpi()) return Run(call, x, out);
     const std::unique_lock lock(mutex_);
     if (!thread_.joinable()) thread_ = std::thread([this] { Work(); });
     jobs_.push_back({call, x, out});
@@ -377,6 +345,7 @@ class Line {
       return RuntimeError("[distributed] ", TheLiveness()->failure(), "; ", call.text(),
                           " cannot begin.");
     }
+    if (!TheMpi()) return TheAccelerator()->Run(call, x, out);
     const int64_t sequence = ToOne(call.kind) ? 0 : sequences_[call.group]++;
     const Status status = Running(call, group, sequence, patient, x, out).Run();
     if (!status.ok()) TheLiveness()->Fail(StrCat("failed in ", call.text()));
@@ -427,7 +396,7 @@ CollectiveCall CollectiveCall::Of(AttrSpan attrs, DType dtype, const Layout* sha
   return call;
 }
 
-std::string CollectiveCall::text() const { return HeaderOf(*this, 0, 0).text(); }
+std::string CollectiveCall::text() const { return Header::Of(*this, 0, 0).text(); }
 
 Status Run(const CollectiveCall& call, const char* x, char* out) {
   try {
@@ -441,6 +410,9 @@ Status Start(const CollectiveCall& call, const char* x, char* out) {
   return TheLine().Start(call, x, out);
 }
 Status Wait(const char* out) { return TheLine().Wait(out); }
-void Drain() { TheLine().Drain(); }
+void Drain() {
+  TheLine().Drain();
+  if (const Accelerator* const accelerator = TheAccelerator()) accelerator->Drain();
+}
 
 }  // namespace frazil::distributed

@@ -7,15 +7,13 @@
 #include <thread>
 
 #include "core/threads/long_work.h"
+#include "distributed/tuned.h"
 
 namespace frazil::distributed {
 namespace {
 
-// How often MPI is asked before the core is let go, and before this thread sleeps.
-constexpr int kAtOnce = 1000, kPatientAtOnce = 100, kYielding = 20'000, kPatientYielding = 400;
-constexpr useconds_t kSleep = 50;
 // What a rank that has ended well sent before may still be under way.
-constexpr auto kUnderWay = std::chrono::seconds(1);
+constexpr auto kUnderWay = std::chrono::duration<double>(tuned::kRanksUnderWay);
 
 // What MPI may write to for as long as the process lives.
 void KeepForEver(std::vector<std::unique_ptr<char[]>> buffers) {
@@ -46,6 +44,16 @@ StatusOr<size_t> Exchange::Receive(char* bytes, int64_t count, int from, int tag
   return messages_.size() - 1;
 }
 
+Status Exchange::AllReduce(const char* x, char* out, int64_t count) {
+  messages_.push_back({.rank = -1, .receives = true});
+  return TheMpi()->AllReduce(x, out, count, call_.dtype, &messages_.back().request);
+}
+
+Status Exchange::ReduceScatter(const char* x, char* out, int64_t count) {
+  messages_.push_back({.rank = -1, .receives = true});
+  return TheMpi()->ReduceScatter(x, out, count, call_.dtype, &messages_.back().request);
+}
+
 Status Exchange::Broken() const {
   const std::string why = TheLiveness()->failure();
   return RuntimeError("[distributed] ", why, "; ", call_.text(), " cannot end.");
@@ -53,8 +61,8 @@ Status Exchange::Broken() const {
 
 Status Exchange::WaitFor(Message* message) {
   Liveness* const liveness = TheLiveness();
-  const int at_once = patient_ ? kPatientAtOnce : kAtOnce;
-  const int yielding = patient_ ? kPatientYielding : kYielding;
+  const int at_once = patient_ ? tuned::kMpiPatientAtOnce : tuned::kMpiAtOnce;
+  const int yielding = patient_ ? tuned::kMpiPatientYielding : tuned::kMpiYielding;
   std::chrono::steady_clock::time_point left{};
   for (int asked = 0;; ++asked) {
     FZ_ASSIGN_OR_RETURN(message->done, TheMpi()->Test(&message->request));
@@ -65,7 +73,7 @@ Status Exchange::WaitFor(Message* message) {
       liveness->Fail("was interrupted");
       return Interrupted();
     }
-    if (liveness->left(message->rank)) {
+    if (message->rank >= 0 && liveness->left(message->rank)) {
       const auto now = std::chrono::steady_clock::now();
       if (left.time_since_epoch().count() == 0) left = now;
       if (now - left > kUnderWay) {
@@ -77,7 +85,7 @@ Status Exchange::WaitFor(Message* message) {
     if (asked < yielding) {
       std::this_thread::yield();
     } else {
-      usleep(kSleep);
+      usleep(tuned::kMpiSleep);
     }
   }
 }

@@ -27,6 +27,9 @@ class Exchange {
   Status Send(const char* bytes, int64_t count, int to, int tag);
   // Its number.
   StatusOr<size_t> Receive(char* bytes, int64_t count, int from, int tag);
+  // The library's own sum over all ranks; `count` elements of the result.
+  Status AllReduce(const char* x, char* out, int64_t count);
+  Status ReduceScatter(const char* x, char* out, int64_t count);
   Status Wait(size_t number);
   Status WaitAll();
   // Memory that lives as long as a message may need it.
@@ -35,7 +38,7 @@ class Exchange {
  private:
   struct Message {
     Mpi::Request request;
-    int rank;
+    int rank;  // -1: all
     bool receives, done = false;
   };
 

@@ -271,6 +271,7 @@ RESULTS = {
     "custom.ops": "tuple[tuple[str, ...], tuple[str, ...]]",
     "distributed.init": "None",
     "distributed.state": "tuple[builtins.int, builtins.int, builtins.bool, str]",
+    "distributed.local_rank": "builtins.int",
     "distributed.group": "builtins.int",
     "distributed.abandon": "None",
     "distributed.finalize": "None",

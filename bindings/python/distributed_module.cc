@@ -15,7 +15,7 @@ namespace d = frazil::distributed;
 std::optional<Reduction> ReductionOf(PyObject* object) {
   constexpr const char* kNames[] = {"sum", "mean", "prod", "min", "max"};
   const char* const name = PyUnicode_Check(object) ? PyUnicode_AsUTF8(object) : nullptr;
-  for (int i = 0; name && i < static_cast<int>(Reduction::kReductions); ++i)
+  for (int i = 0; name && i < static_cast<int>(std::size(kNames)); ++i)
     if (std::string_view(name) == kNames[i]) return static_cast<Reduction>(i);
   PyErr_Format(PyExc_ValueError,
                "[distributed] op must be 'sum', 'mean', 'prod', 'min' or 'max', got %R.", object);
@@ -38,6 +38,11 @@ FZ_FAST(State) {
   FZ_ARGS(0, "state()");
   return Py_BuildValue("(iiNs)", d::Rank(), d::Size(), PyBool_FromLong(d::Initialized()),
                        d::Library().c_str());
+}
+
+FZ_FAST(LocalRank) {
+  FZ_ARGS(0, "local_rank()");
+  return PyLong_FromLong(d::LocalRank());
 }
 
 FZ_FAST(GroupOf) {
@@ -128,6 +133,7 @@ std::vector<FunctionRow> DistributedFunctions() {
   return {
       {"init(timeout, /)", "Joins the processes that the launcher started.", Init},
       {"state()", "Rank, number of ranks, whether they were joined, and whose MPI it is.", State},
+      {"local_rank()", "Number among the ranks of this machine.", LocalRank},
       {"group(ranks, /)", "The number of the group of these ranks.", GroupOf},
       {"abandon(why, /)", "Tells the others that this rank ends by an error.", Abandon},
       {"finalize()", "Ends MPI.", Finalize},

@@ -5,6 +5,7 @@
 // result and holds on to the operand until then. Nodes keep their order otherwise; the order of
 // collectives among themselves is the program's, by the operand that tells each what it runs
 // behind. One whose result is read at once stays one node.
+#include "core/backend.h"
 #include "core/collective.h"
 #include "jit/graph/passes/passes.h"
 
@@ -94,7 +95,11 @@ class Scheduler {
       operand = collects && i > 0 ? moved_[operand] : Read(operand);
     }
     if (collects) {
-      node.attrs[kCollectiveStarted] = read_[id] && node.device == Device() && IsWorthIt(id);
+      // Of another device's only what that runs itself: the rest has transfers around it.
+      const bool there = node.device == Device() ||
+                         (!CpuAddresses(node.device) &&
+                          BackendOf(node.device).Where(node.op) == Runs::kThere);
+      node.attrs[kCollectiveStarted] = read_[id] && there && IsWorthIt(id);
       ++next_;
     }
     moved_[id] = Add(std::move(node));

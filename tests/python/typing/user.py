@@ -781,6 +781,8 @@ def saved_programs(folder: str) -> fz.Tensor:
 def several_processes(x: fz.Tensor, model: fz.nn.Module) -> fz.Tensor:
     d = fz.distributed
     d.init(timeout=20)
+    place: int = d.local_rank()
+    assert place >= 0
     some: fz.distributed.Group = d.group(range(d.size()))
     total = d.all_reduce(x, "mean", group=some) + d.broadcast(x, 0) + d.all_to_all(x)
     d.barrier()

@@ -1,4 +1,4 @@
-"""Who takes part: init, rank, size, groups; what a process says when it ends."""
+"""Who takes part: init, rank, local_rank, size, groups; what a process says when it ends."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ def init(timeout: float = 10.0) -> None:
     """Joins the processes that the launcher started; once is enough, again does nothing.
 
     Under `mpirun`, `mpiexec` or `srun --mpi=...` it opens the launcher's MPI library (Open MPI or
-    MPICH; `FRAZIL_MPI_LIBRARY` names another) and connects the ranks. A process that nothing of the
+    MPICH; `FRAZIL_MPI_LIBRARY` names another) and connects the ranks; tensors of GPUs travel over
+    NCCL if all ranks have it. Under `torchrun`, or `srun` without `--mpi`, the ranks meet by
+    MASTER_ADDR and MASTER_PORT, and all tensors travel over NCCL. A process that nothing of the
     kind started becomes a world of one. From here on an exception that ends the program of one rank
     fails the collectives of all.
 
@@ -34,7 +36,7 @@ def init(timeout: float = 10.0) -> None:
     ------
     RuntimeError
         If there is no MPI library, if it is not the launcher's, or if the launcher tells MPI
-        nothing of the ranks (torchrun's RANK and WORLD_SIZE alone).
+        nothing of the ranks (torchrun's RANK and WORLD_SIZE alone) and there is no NCCL either.
     ValueError
         If timeout is not above 0.
 
@@ -80,6 +82,18 @@ def size(group: Group | None = None) -> int:
     1
     """
     return _c.state()[1] if group is None else group.size
+
+
+def local_rank() -> int:
+    """This process's number among the ranks of its machine, as far as the launcher says; else 0.
+
+    `f"cuda:{local_rank()}"` is a GPU that no other rank of the machine takes.
+
+    >>> import frazil as fz
+    >>> fz.distributed.local_rank()
+    0
+    """
+    return _c.local_rank()
 
 
 class Group:
