@@ -47,15 +47,15 @@ void CheckCollectives() {
   const fz::Tensor all = d::all_gather(x);
   Check(all.dims()[0] == 8 * n, "all_gather's shape");
   for (int r = 0; r < n; ++r)
-    Check(Same(fz::slice(all, {8 * r, 0, 8, 3, 1, 1}), PartOf(r)), "all_gather");
+    Check(Same(all(fz::Slice(8 * r, 8 * r + 8)), PartOf(r)), "all_gather");
   Check(Same(d::broadcast(x, n - 1), PartOf(n - 1)), "broadcast");
   const fz::Tensor rows = PartOf(me, 4 * n);
-  Check(Same(d::reduce_scatter(rows), fz::slice(SumOfAll(4 * n), {4 * me, 0, 4, 3, 1, 1})),
+  Check(Same(d::reduce_scatter(rows), SumOfAll(4 * n)(fz::Slice(4 * me, 4 * me + 4))),
         "reduce_scatter");
   const fz::Tensor parts = d::all_to_all(rows);
   for (int r = 0; r < n; ++r) {
-    Check(Same(fz::slice(parts, {4 * r, 0, 4, 3, 1, 1}),
-               fz::slice(PartOf(r, 4 * n), {4 * me, 0, 4, 3, 1, 1})),
+    Check(Same(parts(fz::Slice(4 * r, 4 * r + 4)),
+               PartOf(r, 4 * n)(fz::Slice(4 * me, 4 * me + 4))),
           "all_to_all");
   }
   if (n > 1 && me == 0) d::send(x, 1);
@@ -67,7 +67,7 @@ void CheckCollectives() {
 
 // Traced often enough to be recorded and to run as plans, with collectives between kernels.
 void CheckTraced() {
-  const auto step = fz::jit::trace([](const fz::Tensor& x, const fz::Tensor& w) {
+  auto step = fz::jit::trace([](const fz::Tensor& x, const fz::Tensor& w) {
     const fz::Tensor y = d::all_reduce(x * w + 1.0);
     return y * y + fz::sum(w);
   });
@@ -87,7 +87,7 @@ void CheckGradient() {
   for (int r = 0; r < d::size(); ++r) k += r + 1;
   const fz::Tensor want = fz::full({8, 3}, fz::Scalar::Float(k));
   Check(Same(fz::grad(loss)(PartOf(d::rank())), want), "gradient");
-  const auto traced = fz::jit::trace(
+  auto traced = fz::jit::trace(
       [&](const fz::Tensor& x) { return fz::grad(loss)(x); });
   for (int i = 0; i < 4; ++i) Check(Same(traced(PartOf(d::rank())), want), "traced gradient");
 }

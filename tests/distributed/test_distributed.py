@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 from launch import launch, mpirun
 
+ROOT = Path(os.environ.get("FRAZIL_ROOT", Path(__file__).resolve().parents[2]))
+FAKES = Path(os.environ.get("FRAZIL_FAKE_CUDA", ROOT / "build" / "tests" / "cuda" / "fake"))
+
 
 @pytest.mark.parametrize("ranks", [1, 2, 3])
 def test_collectives_have_the_bits_of_one_process(ranks, tmp_path):
@@ -17,6 +20,20 @@ def test_collectives_have_the_bits_of_one_process(ranks, tmp_path):
     for rank in said:
         assert rank[-1]["failures"] == []
         assert rank[-1]["checked"] > 400
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_native_sums_are_the_librarys(ranks, tmp_path):
+    status, output, said = launch("native", ranks, tmp_path)
+    assert status == 0, output
+    assert [rank[-1]["failures"] for rank in said] == [[]] * ranks
+
+
+def test_ranks_of_other_precisions_disagree(tmp_path):
+    _, output, said = launch("native", 2, tmp_path, "differ")
+    for rank in said:
+        assert "rank 0 calls all_reduce(sum) of float32[3]" in rank[1]["error"], output
+        assert "rank 1 calls all_reduce(native sum) of float32[3]" in rank[1]["error"]
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4])
@@ -88,7 +105,10 @@ def test_what_mpi_cannot_do_is_said(tmp_path):
     here = [sys.executable, str(Path(__file__).parent / "programs" / "alone.py")]
     for environment, launcher, says in [
         ({"RANK": "0", "WORLD_SIZE": "2"}, [], "start the program by mpirun -n 2"),
+        ({"RANK": "0", "WORLD_SIZE": "2"}, [], "NCCL between GPUs, which cannot be used here"),
         ({"SLURM_STEP_ID": "0", "SLURM_NTASKS": "3"}, [], "srun --mpi=pmix"),
+        ({"WORLD_SIZE": "2", "RANK": "0", "FRAZIL_CUDA_PATH": str(FAKES)}, [],
+         "set RANK, MASTER_ADDR and MASTER_PORT"),
         ({"FRAZIL_MPI_LIBRARY": "/no/such.so"}, mpirun(2), "no MPI library can be opened"),
         ({"FRAZIL_MPI_LIBRARY": "libm.so.6"}, mpirun(2), "it is no MPI library"),
         ({"PMI_SIZE": "2", "PMI_RANK": "0", "FRAZIL_MPI_LIBRARY": "libmpi.so.40"}, [],
