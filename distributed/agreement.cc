@@ -88,8 +88,9 @@ Ledger::Verdict Ledger::Add(int rank, std::string_view told, double now) {
     const bool before = call.first < rank;
     const Header &a = before ? call.header : header, &b = before ? header : call.header;
     const int low = std::min(call.first, rank), high = std::max(call.first, rank);
-    return {rank, StrCat("the ranks do not agree: rank ", low, " calls ", a.text(), " where rank ",
-                         high, " calls ", b.text()),
+    return {rank,
+            StrCat("the ranks do not agree: rank ", low, " calls ", a.text(), " where rank ", high,
+                   " calls ", b.text()),
             ""};
   }
   std::erase(call.missing, rank);
@@ -105,8 +106,9 @@ Ledger::Verdict Ledger::Overdue(absl::FunctionRef<bool(int)> left, double now) c
     if (now - call.since < tuned::kRanksUnderWay) continue;
     for (const int rank : call.missing) {
       if (left(rank))
-        return {rank, StrCat("rank ", call.first, " waits in ", call.header.text(), " for rank ",
-                             rank, ", whose program has ended without it"),
+        return {rank,
+                StrCat("rank ", call.first, " waits in ", call.header.text(), " for rank ", rank,
+                       ", whose program has ended without it"),
                 ""};
     }
   }

@@ -58,7 +58,8 @@ class Running {
   bool Root() const { return me_ == call_.peer; }
   // MPI adds in the order that it likes: of all ranks, and what it has a type for.
   bool Native() const {
-    const bool both = call_.kind == Collective::kAllReduce || call_.kind == Collective::kReduceScatter;
+    const bool both =
+        call_.kind == Collective::kAllReduce || call_.kind == Collective::kReduceScatter;
     return both && IsNative(call_.reduction) && call_.group == 0 && TheMpi()->Adds(call_.dtype);
   }
 
@@ -188,8 +189,8 @@ class Running {
       return count == 0 ? absl::OkStatus() : exchange_.ReduceScatter(x_, out_, count);
     }
     for (int64_t at = 0; at < count; at += most) {
-      FZ_RETURN_IF_ERROR(exchange_.AllReduce(x_ + at * item_, out_ + at * item_,
-                                             std::min(most, count - at)));
+      FZ_RETURN_IF_ERROR(
+          exchange_.AllReduce(x_ + at * item_, out_ + at * item_, std::min(most, count - at)));
     }
     return absl::OkStatus();
   }

@@ -10,7 +10,7 @@ namespace {
 constexpr const char* kNames[] = {"all_reduce", "reduce_scatter", "all_gather",
                                   "broadcast",  "reduce",         "all_to_all",
                                   "send",       "recv",           "barrier"};
-constexpr const char* kReductionNames[] = {"sum", "mean", "prod",        "min",
+constexpr const char* kReductionNames[] = {"sum", "mean",       "prod",       "min",
                                            "max", "native sum", "native mean"};
 
 }  // namespace
@@ -40,8 +40,7 @@ std::string Header::text() const {
   const int first = all ? 1 : 0;
   for (int i = first; i < std::min(rank, 8); ++i) StrAppend(&out, i > first ? "," : "", dims[i]);
   StrAppend(&out, "]");
-  if (k == Collective::kBroadcast || k == Collective::kReduce)
-    StrAppend(&out, " with root ", peer);
+  if (k == Collective::kBroadcast || k == Collective::kReduce) StrAppend(&out, " with root ", peer);
   return out;
 }
 

@@ -87,8 +87,8 @@ class Liveness {
   std::vector<std::atomic<bool>> left_;
   std::atomic<bool> failed_{false}, leaving_{false}, stop_{false};
   mutable Mutex mutex_;
-  std::string failure_;            // guarded by mutex_
-  std::vector<std::string> said_;  // by this rank, to be sent: guarded by mutex_
+  std::string failure_;                              // guarded by mutex_
+  std::vector<std::string> said_;                    // by this rank, to be sent: guarded by mutex_
   std::vector<std::pair<char, std::string>> words_;  // as said_
   std::map<std::string, std::string> posted_;        // guarded by mutex_
   std::unique_ptr<Ledger> ledger_;                   // of rank 0; its thread's

@@ -168,10 +168,10 @@ Status Mpi::AllReduce(const void* x, void* out, int64_t count, DType dtype, Requ
 }
 
 Status Mpi::ReduceScatter(const void* x, void* out, int64_t count, DType dtype, Request* request) {
-  return Check("MPI_Ireduce_scatter_block",
-               mpi_.Ireduce_scatter_block(x, out,
-                                          static_cast<int>(count * (IsComplex(dtype) ? 2 : 1)),
-                                          TypeOf(dtype), sum_, communicator_, &request->word));
+  return Check(
+      "MPI_Ireduce_scatter_block",
+      mpi_.Ireduce_scatter_block(x, out, static_cast<int>(count * (IsComplex(dtype) ? 2 : 1)),
+                                 TypeOf(dtype), sum_, communicator_, &request->word));
 }
 
 void Mpi::Finalize() {

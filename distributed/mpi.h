@@ -61,7 +61,7 @@ class Mpi {
   bool started_ = false;
   int rank_ = 0, size_ = 1, provided_ = 0;
   Handle world_ = 0, byte_ = 0, errors_return_ = 0, sum_ = 0;
-  Handle types_[16] = {};  // of dtypes that MPI adds
+  Handle types_[16] = {};   // of dtypes that MPI adds
   void* ignore_ = nullptr;  // MPI_STATUS_IGNORE
   Handle communicator_ = 0;
 

@@ -57,7 +57,9 @@ bool Hear(int fd, double seconds, std::string* line) {
   return false;
 }
 
-std::string Greeting(const Meeting& m) { return StrCat("frazil ", m.size, " ", m.port, " ", m.job); }
+std::string Greeting(const Meeting& m) {
+  return StrCat("frazil ", m.size, " ", m.port, " ", m.job);
+}
 
 // On the first free port; -1 if there is none.
 int Listen(const Meeting& m, int* port) {
@@ -87,8 +89,9 @@ StatusOr<std::string> Give(const Meeting& m, const std::string& text, double unt
   std::vector<bool> served(static_cast<size_t>(m.size));
   for (int left = m.size - 1; left > 0;) {
     if (Now() > until)
-      return RuntimeError("[distributed] ", left, " of ", m.size, " ranks did not come to rank 0 at ",
-                          m.host, ":", port, " within ", tuned::kRanksConnect, " s.");
+      return RuntimeError("[distributed] ", left, " of ", m.size,
+                          " ranks did not come to rank 0 at ", m.host, ":", port, " within ",
+                          tuned::kRanksConnect, " s.");
     pollfd wait{listener.fd(), POLLIN, 0};
     if (poll(&wait, 1, 200) <= 0) continue;
     const Socket one(accept4(listener.fd(), nullptr, nullptr, SOCK_CLOEXEC));

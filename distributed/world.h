@@ -4,9 +4,9 @@
 //
 // Where the launcher tells MPI nothing (torchrun, Slurm without PMI), the ranks meet by TCP and all
 // that travels does so over NCCL (distributed/accelerator.h); beside MPI that carries the tensors of
-// GPUs, if all ranks have it. A process that no launcher started is a world of its own, in which every collective is local and
-// nothing is opened. MPI is asked for threads; where it has none, calls of it are made one at a time
-// under one lock, as they are anyway.
+// GPUs, if all ranks have it. A process that no launcher started is a world of its own, in which
+// every collective is local and nothing is opened. MPI is asked for threads; where it has none, calls
+// of it are made one at a time under one lock, as they are anyway.
 //
 // Invariants: Init happens once; what it read of the launcher agrees with what MPI says, or is an
 // error; once the world has failed every collective says why, at once and in every process.

@@ -66,7 +66,8 @@ class Watch {
         const NcclResult asked = one->nccl_.CommGetAsyncError(one->comm_, &state);
         if (asked == kNcclSuccess && (state == kNcclSuccess || state == kNcclInProgress)) continue;
         const NcclResult result = asked == kNcclSuccess ? state : asked;
-        distributed::TheLiveness()->Fail(StrCat("failed in NCCL: ", one->nccl_.GetErrorString(result)));
+        distributed::TheLiveness()->Fail(
+            StrCat("failed in NCCL: ", one->nccl_.GetErrorString(result)));
       }
     }
   }
@@ -99,10 +100,10 @@ void Communicator::CloseAll() { Watch::Get().Close(); }
 StatusOr<Communicator*> Communicator::Of(int64_t group, Device* device) {
   if (Communicator* const one = Watch::Get().Find(group)) {
     if (one->device_ != device)
-      return ValueError("[distributed] the collectives of a group are on one GPU of each rank: on "
-                        "cuda:",
-                        one->device_->index(), " until now, got a tensor of cuda:", device->index(),
-                        ".");
+      return ValueError(
+          "[distributed] the collectives of a group are on one GPU of each rank: on "
+          "cuda:",
+          one->device_->index(), " until now, got a tensor of cuda:", device->index(), ".");
     return one;
   }
   FZ_ASSIGN_OR_RETURN(const NcclTable* nccl, Nccl());
@@ -155,13 +156,12 @@ Status Communicator::Ended() const {
 
 Status Communicator::Failed(NcclResult result, const char* what) const {
   const char* const more = comm_ && !aborted_ ? nccl_.GetLastError(comm_) : nullptr;
-  const Status status =
-      RuntimeError("[distributed] ", what, " on cuda:", device_->index(), " failed: ",
-                   nccl_.GetErrorString(result), more && *more ? StrCat(" (", more, ")") : "",
-                   result == kNcclInvalidUsage
-                       ? "; each rank of a machine needs a GPU of its own, such as "
-                         "cuda:local_rank()."
-                       : ".");
+  const Status status = RuntimeError(
+      "[distributed] ", what, " on cuda:", device_->index(),
+      " failed: ", nccl_.GetErrorString(result), more && *more ? StrCat(" (", more, ")") : "",
+      result == kNcclInvalidUsage ? "; each rank of a machine needs a GPU of its own, such as "
+                                    "cuda:local_rank()."
+                                  : ".");
   distributed::TheLiveness()->Fail(StrCat("failed in ", what, ": ", nccl_.GetErrorString(result)));
   return status;
 }

@@ -133,8 +133,8 @@ struct NcclConfig {
 };
 // ncclResult_t.
 inline constexpr NcclResult kNcclSuccess = 0, kNcclUnhandledCudaError = 1, kNcclSystemError = 2,
-                            kNcclInternalError = 3, kNcclInvalidArgument = 4,
-                            kNcclInvalidUsage = 5, kNcclRemoteError = 6, kNcclInProgress = 7;
+                            kNcclInternalError = 3, kNcclInvalidArgument = 4, kNcclInvalidUsage = 5,
+                            kNcclRemoteError = 6, kNcclInProgress = 7;
 // ncclDataType_t and ncclRedOp_t.
 enum : int {
   kNcclInt8 = 0,

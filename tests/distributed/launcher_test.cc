@@ -12,12 +12,29 @@ namespace {
 
 // The launcher that these variables tell of, and no others.
 Launched Read(const std::map<std::string, std::string>& variables) {
-  for (const char* const name :
-       {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "PMI_SIZE", "PMI_RANK",
-        "MPI_LOCALRANKID", "PMIX_RANK", "PMI2_RANK", "PMI_FD", "SLURM_NTASKS", "SLURM_STEP_ID",
-        "SLURM_JOB_ID", "SLURM_PROCID", "SLURM_LOCALID", "SLURM_NODELIST", "SLURM_STEP_NODELIST",
-        "WORLD_SIZE", "RANK", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RUN_ID",
-        "TORCHELASTIC_USE_AGENT_STORE", "TORCHELASTIC_RESTART_COUNT"}) {
+  for (const char* const name : {"OMPI_COMM_WORLD_SIZE",
+                                 "OMPI_COMM_WORLD_LOCAL_RANK",
+                                 "PMI_SIZE",
+                                 "PMI_RANK",
+                                 "MPI_LOCALRANKID",
+                                 "PMIX_RANK",
+                                 "PMI2_RANK",
+                                 "PMI_FD",
+                                 "SLURM_NTASKS",
+                                 "SLURM_STEP_ID",
+                                 "SLURM_JOB_ID",
+                                 "SLURM_PROCID",
+                                 "SLURM_LOCALID",
+                                 "SLURM_NODELIST",
+                                 "SLURM_STEP_NODELIST",
+                                 "WORLD_SIZE",
+                                 "RANK",
+                                 "LOCAL_RANK",
+                                 "MASTER_ADDR",
+                                 "MASTER_PORT",
+                                 "TORCHELASTIC_RUN_ID",
+                                 "TORCHELASTIC_USE_AGENT_STORE",
+                                 "TORCHELASTIC_RESTART_COUNT"}) {
     unsetenv(name);
   }
   for (const auto& [name, value] : variables) setenv(name.c_str(), value.c_str(), 1);
@@ -33,8 +50,7 @@ TEST(Launcher, NobodyIsAWorldOfOne) {
 }
 
 TEST(Launcher, MpiKnowsItsRanks) {
-  const Launched open =
-      Read({{"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_LOCAL_RANK", "2"}});
+  const Launched open = Read({{"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_LOCAL_RANK", "2"}});
   EXPECT_EQ(open.by, "mpirun");
   EXPECT_EQ(open.size, 4);
   EXPECT_EQ(open.local_rank, 2);
@@ -42,10 +58,8 @@ TEST(Launcher, MpiKnowsItsRanks) {
   const Launched mpich = Read({{"PMI_SIZE", "3"}, {"PMI_RANK", "1"}, {"MPI_LOCALRANKID", "1"}});
   EXPECT_EQ(mpich.by, "mpiexec");
   EXPECT_EQ(mpich.local_rank, 1);
-  const Launched slurm = Read({{"SLURM_STEP_ID", "0"},
-                               {"SLURM_NTASKS", "8"},
-                               {"SLURM_LOCALID", "3"},
-                               {"PMIX_RANK", "7"}});
+  const Launched slurm = Read(
+      {{"SLURM_STEP_ID", "0"}, {"SLURM_NTASKS", "8"}, {"SLURM_LOCALID", "3"}, {"PMIX_RANK", "7"}});
   EXPECT_EQ(slurm.by, "srun");
   EXPECT_TRUE(slurm.mpi);
   EXPECT_EQ(slurm.local_rank, 3);
@@ -69,9 +83,11 @@ TEST(Launcher, SlurmWithoutPmiSaysWhereRanksMeet) {
 }
 
 TEST(Launcher, TorchrunSaysWhereRanksMeet) {
-  std::map<std::string, std::string> variables = {
-      {"WORLD_SIZE", "2"},         {"RANK", "1"},           {"LOCAL_RANK", "1"},
-      {"MASTER_ADDR", "10.0.0.1"}, {"MASTER_PORT", "29500"}};
+  std::map<std::string, std::string> variables = {{"WORLD_SIZE", "2"},
+                                                  {"RANK", "1"},
+                                                  {"LOCAL_RANK", "1"},
+                                                  {"MASTER_ADDR", "10.0.0.1"},
+                                                  {"MASTER_PORT", "29500"}};
   const Launched own = Read(variables);
   EXPECT_EQ(own.by, "torchrun");
   EXPECT_FALSE(own.mpi);

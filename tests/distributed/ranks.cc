@@ -54,8 +54,7 @@ void CheckCollectives() {
         "reduce_scatter");
   const fz::Tensor parts = d::all_to_all(rows);
   for (int r = 0; r < n; ++r) {
-    Check(Same(parts(fz::Slice(4 * r, 4 * r + 4)),
-               PartOf(r, 4 * n)(fz::Slice(4 * me, 4 * me + 4))),
+    Check(Same(parts(fz::Slice(4 * r, 4 * r + 4)), PartOf(r, 4 * n)(fz::Slice(4 * me, 4 * me + 4))),
           "all_to_all");
   }
   if (n > 1 && me == 0) d::send(x, 1);
@@ -87,8 +86,7 @@ void CheckGradient() {
   for (int r = 0; r < d::size(); ++r) k += r + 1;
   const fz::Tensor want = fz::full({8, 3}, fz::Scalar::Float(k));
   Check(Same(fz::grad(loss)(PartOf(d::rank())), want), "gradient");
-  auto traced = fz::jit::trace(
-      [&](const fz::Tensor& x) { return fz::grad(loss)(x); });
+  auto traced = fz::jit::trace([&](const fz::Tensor& x) { return fz::grad(loss)(x); });
   for (int i = 0; i < 4; ++i) Check(Same(traced(PartOf(d::rank())), want), "traced gradient");
 }
 

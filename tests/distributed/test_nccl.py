@@ -105,6 +105,7 @@ def test_other_jobs_and_strangers_on_the_port_are_passed(tmp_path):
 
 def test_slurm_without_pmi_meets_by_its_own_variables(tmp_path):
     """Two ranks by SLURM's variables alone, with NCCL; without NCCL the way out is srun --mpi."""
+
     def variables(rank):
         return {
             "SLURM_STEP_ID": "0", "SLURM_JOB_ID": str(os.getpid() % 700), "SLURM_NTASKS": "2",
@@ -122,13 +123,17 @@ def test_slurm_without_pmi_meets_by_its_own_variables(tmp_path):
 
 def test_training_and_checkpoints_over_nccl_alone(tmp_path):
     """DataParallel on GPUs has the bits of one process; what is on the CPU travels, too."""
+    dumps = tmp_path / "dumps"
     status, output, said = launch(
         "nccl_training", 2, tmp_path, str(tmp_path / "kept"), launcher=torchrun(),
-        environment=fakes(tmp_path),
+        environment=fakes(tmp_path) | {"FRAZIL_DUMP": str(dumps)},
     )  # fmt: skip
     assert status == 0, output
     for rank in said:
         assert rank[0] == {"differing": 0, "restored": True}
+    plans = "".join(path.read_text() for path in dumps.rglob("*.txt"))
+    assert "nccl start all_reduce(mean) of float32" in plans, "kernels run beside gradients' sums"
+    assert "nccl wait" in plans
 
 
 def test_a_kept_plan_is_of_a_world_with_the_same_ways(tmp_path):

@@ -96,9 +96,9 @@ class Scheduler {
     }
     if (collects) {
       // Of another device's only what that runs itself: the rest has transfers around it.
-      const bool there = node.device == Device() ||
-                         (!CpuAddresses(node.device) &&
-                          BackendOf(node.device).Where(node.op) == Runs::kThere);
+      const bool there =
+          node.device == Device() ||
+          (!CpuAddresses(node.device) && BackendOf(node.device).Where(node.op) == Runs::kThere);
       node.attrs[kCollectiveStarted] = read_[id] && there && IsWorthIt(id);
       ++next_;
     }

@@ -13,9 +13,7 @@
 namespace frazil::jit {
 namespace {
 
-bool IsCollective(OpId op) {
-  return op == OpId::k_collective || op == OpId::k_collective_wait;
-}
+bool IsCollective(OpId op) { return op == OpId::k_collective || op == OpId::k_collective_wait; }
 
 class Cuda final : public DeviceBackend {
  public:

@@ -91,7 +91,7 @@ class Queueing {
     if (bytes_ == 0) return absl::OkStatus();
     switch (call_.kind) {
       case Collective::kAllReduce:
-        return Native() ? comm_->AllReduce(x_, out_, Items(count_), NcclType(call_.dtype))
+        return Native()  ? comm_->AllReduce(x_, out_, Items(count_), NcclType(call_.dtype))
                : Whole() ? SumWhole()
                          : SumParts();
       case Collective::kReduceScatter:
@@ -147,8 +147,7 @@ class Queueing {
       for (int i = 1; i < n_; ++i) {
         const int p = (me_ + i) % n_;
         const Bytes theirs = part(p);
-        if (theirs.size > 0)
-          FZ_RETURN_IF_ERROR(comm_->Send(x_ + theirs.begin, theirs.size, p));
+        if (theirs.size > 0) FZ_RETURN_IF_ERROR(comm_->Send(x_ + theirs.begin, theirs.size, p));
         if (size > 0) FZ_RETURN_IF_ERROR(comm_->Receive(to + size * p, size, p));
       }
       return absl::OkStatus();
@@ -312,7 +311,8 @@ class Nccl final : public distributed::Accelerator {
                          : call.kind == Collective::kReduceScatter ? bytes / group.size()
                          : call.kind == Collective::kSend          ? 0
                                                                    : bytes;
-    FZ_ASSIGN_OR_RETURN(const StorageRef from, device->Allocate(size_t(std::max(bytes, int64_t{1}))));
+    FZ_ASSIGN_OR_RETURN(const StorageRef from,
+                        device->Allocate(size_t(std::max(bytes, int64_t{1}))));
     FZ_ASSIGN_OR_RETURN(const StorageRef to, device->Allocate(size_t(std::max(made, int64_t{1}))));
     FZ_RETURN_IF_ERROR(device->CopyIn(AddressOf(from->data), x, size_t(bytes)));
     FZ_RETURN_IF_ERROR(Nccl::Get().Queue(call, device, from->data, to->data, false));
@@ -363,8 +363,8 @@ class CudaCollective final : public LibraryCall {
         work_(WorkOf(x)),
         bytes_(call_.shape->size * SizeOf(call_.dtype)) {
     if (!x.layout->dense)
-      copy_ = std::make_unique<const StridedCopy>(
-          device, SizeOf(call_.dtype), AxesOf(x.layout, 0, x.layout->rank), origin);
+      copy_ = std::make_unique<const StridedCopy>(device, SizeOf(call_.dtype),
+                                                  AxesOf(x.layout, 0, x.layout->rank), origin);
     if (distributed::Sums(call_.kind))
       SumOf(device, IsComplex(call_.dtype) ? PartOf(call_.dtype) : call_.dtype);
   }

@@ -210,8 +210,8 @@ void AddOfType(int type, const std::vector<const char*>& parts, size_t count, ch
 }
 
 // A sum of what all ranks have, of which this one gets `count` items from `mine` on.
-NcclResult Sum(const std::shared_ptr<Comm>& comm, const void* from, void* to, size_t count, int type,
-               bool scatters, CUstream stream) {
+NcclResult Sum(const std::shared_ptr<Comm>& comm, const void* from, void* to, size_t count,
+               int type, bool scatters, CUstream stream) {
   Job* const job = JobOf(comm, stream);
   const size_t bytes = count * SizeOfType(type);
   std::vector<const char*> parts;
@@ -248,8 +248,12 @@ NcclResult ncclGetVersion(int* version) {
 }
 
 const char* ncclGetErrorString(NcclResult result) {
-  constexpr const char* kTexts[] = {"no error",         "unhandled cuda error", "unhandled system error",
-                                    "internal error",   "invalid argument",     "invalid usage",
+  constexpr const char* kTexts[] = {"no error",
+                                    "unhandled cuda error",
+                                    "unhandled system error",
+                                    "internal error",
+                                    "invalid argument",
+                                    "invalid usage",
                                     "remote process exited or there was a network error",
                                     "NCCL operation in progress"};
   return result >= 0 && result < 8 ? kTexts[result] : "unknown result code";

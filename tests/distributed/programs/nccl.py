@@ -123,6 +123,7 @@ for i in range(5):
 
 # A ring, gradients, vmap, a group, arrays of the CPU beside them.
 if N == 2:
+
     def ring(x):
         if ME == 0:
             d.send(x, 1)

@@ -17,6 +17,7 @@ __all__ = [
     "finalize",
     "group",
     "init",
+    "local_rank",
     "recv",
     "reduce_scatter",
     "send",
@@ -50,6 +51,9 @@ def group(ranks: Sequence[builtins.int], /) -> builtins.int:
 
 def init(timeout: builtins.float, /) -> None:
     """Joins the processes that the launcher started."""
+
+def local_rank() -> builtins.int:
+    """Number among the ranks of this machine."""
 
 def recv(x: Operand, peer: builtins.int, group: builtins.int, /) -> Tensor:
     """What the peer sent, shaped like x."""

@@ -5,9 +5,9 @@ Here: `init`, `rank`, `local_rank`, `size`, `Group`, `group`; `all_reduce`, `red
 `data_parallel`, `reduce_gradients`, `average`, `ZeroRedundancyOptimizer`, `DistributedSampler`,
 `halo`; `Checkpoint`, `trace`.
 
-A program is started by `mpirun -n 4 python train.py`, by Slurm or by torchrun (with GPUs) and is the
-same in each process; one that nobody started so is a world of one process, in which all of this
-works, too.
+A program is started by `mpirun -n 4 python train.py`, by Slurm or by torchrun (with GPUs) and is
+the same in each process; one that nobody started so is a world of one process, in which all of
+this works, too.
 docs/distributed.md tells of launching, of the order of sums and of failures.
 
 >>> import frazil as fz
