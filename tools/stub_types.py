@@ -270,6 +270,7 @@ RESULTS = {
     "custom.checkpoint": "list[Any]",
     "custom.ops": "tuple[tuple[str, ...], tuple[str, ...]]",
     "distributed.init": "None",
+    "distributed.link": "tuple[builtins.float, builtins.float, builtins.float]",
     "distributed.state": "tuple[builtins.int, builtins.int, builtins.bool, str]",
     "distributed.group": "builtins.int",
     "distributed.abandon": "None",

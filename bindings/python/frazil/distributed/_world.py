@@ -16,7 +16,7 @@ _c = _fz.distributed
 _hooked = False
 
 
-def init(timeout: float = 10.0) -> None:
+def init(timeout: float = 10.0, *, collective_timeout: float = 1800.0) -> None:
     """Joins the processes that the launcher started; once is enough, again does nothing.
 
     Under `mpirun`, `mpiexec` or `srun --mpi=...` it opens the launcher's MPI library (Open MPI or
@@ -29,6 +29,9 @@ def init(timeout: float = 10.0) -> None:
     timeout
         Seconds without a sign of life after which a rank counts as lost; one that ends or dies is
         noticed at once.
+    collective_timeout
+        Seconds that a collective waits for a rank that is alive, as one that hangs or computes for
+        long is. The error names the rank, and the last call that it came to.
 
     Raises
     ------
@@ -36,7 +39,13 @@ def init(timeout: float = 10.0) -> None:
         If there is no MPI library, if it is not the launcher's, or if the launcher tells MPI
         nothing of the ranks (torchrun's RANK and WORLD_SIZE alone).
     ValueError
-        If timeout is not above 0.
+        If a time is not above 0.
+
+    Notes
+    -----
+    Small and large messages are timed, for a few milliseconds, and rank 0's numbers are every
+    rank's: buckets of gradients are as large as they say (`DataParallel`), and `forecast` computes
+    with them.
 
     >>> import frazil as fz
     >>> fz.distributed.init(timeout=20)
@@ -44,7 +53,7 @@ def init(timeout: float = 10.0) -> None:
     (0, 1)
     """
     global _hooked
-    _c.init(float(timeout))
+    _c.init(float(timeout), float(collective_timeout))
     if not _hooked and size() > 1:
         _hooked = True
         atexit.register(_c.finalize)
