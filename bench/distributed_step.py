@@ -32,7 +32,7 @@ ROOT = Path(__file__).parent.parent
 sys.path += [str(ROOT / "examples"), str(ROOT / "tests" / "distributed")]
 import train_transformer as small  # noqa: E402
 
-STEPS = 10  # of a turn
+STEPS = 4  # of a turn
 
 
 def batch_of(count, rank, ranks):
@@ -132,8 +132,9 @@ def import_torch(delayed):
 
 def measure(options):
     d = fz.distributed
+    cores = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {cores[int(os.environ["OMPI_COMM_WORLD_RANK"]) % len(cores)]})
     d.init()
-    os.sched_setaffinity(0, {sorted(os.sched_getaffinity(0))[d.rank() % os.cpu_count()]})
     torch = import_torch(options.delay)
     if d.rank() == 0:
         print(f"{d.size()} processes; ms a step, best of {options.rounds} rounds of {STEPS}")
@@ -169,7 +170,7 @@ def measure(options):
             with fz.profile() as taken:
                 parts[0](*parts[1:])
             hidden.append(d.overlap(taken))
-        rows = d.forecast(*parts, processes=[1, 2, 3, 4, 8, 64, 1000])
+        rows = d.forecast(*parts, processes=[1, 2, 3, 4, 8, 64, 1000], calls=20)
         if d.rank() == 0:
             print(f"{'':>6} {max(hidden, key=lambda o: o.hidden)}")
             print(f"{'':>6} buckets of {parts[1]._bytes} bytes; forecast, as much data on each:")

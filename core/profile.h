@@ -21,11 +21,11 @@ namespace frazil {
 
 struct ProfileEvent {
   enum class Kind : uint8_t {
-    kStep,    // number `step` of the plan `owner`
-    kCall,    // a traced call whose body was skipped
-    kBody,    // a traced call that ran its body
-    kPlan,    // a plan was made
-    kKernel,  // a kernel was compiled
+    kStep,        // number `step` of the plan `owner`
+    kCall,        // a traced call whose body was skipped
+    kBody,        // a traced call that ran its body
+    kPlan,        // a plan was made
+    kKernel,      // a kernel was compiled
     kCollective,  // one was under way, beside whatever else: these overlap others of their thread
   };
   static constexpr int kKinds = 6;

@@ -106,8 +106,7 @@ class Running {
         n_(group.size()),
         me_(group.me),
         tag_(1 + kTags * static_cast<int>(group.id % uint64_t(TheMpi()->most_tag() / kTags - 1))),
-        data_(ToOne(call.kind) ? tag_ + 1
-                               : tag_ + 2 + 2 * static_cast<int>(sequence % kUnderWay)),
+        data_(ToOne(call.kind) ? tag_ + 1 : tag_ + 2 + 2 * static_cast<int>(sequence % kUnderWay)),
         item_(SizeOf(call.dtype)),
         bytes_(call.shape->size * item_),
         x_(x),
@@ -311,7 +310,8 @@ class Running {
         const char* piece = x_ + part_.begin + at;
         if (p != me_) {
           if (!packed_) {
-            FZ_ASSIGN_OR_RETURN(const bool came, exchange_.Came(pieces_[size_t(p)][size_t(chunk_)]));
+            FZ_ASSIGN_OR_RETURN(const bool came,
+                                exchange_.Came(pieces_[size_t(p)][size_t(chunk_)]));
             if (!came) return false;
           }
           piece = packed_ ? PacketOf(p) : room_[size_t(p)] + chunk_ % kWindow * kChunk;
@@ -333,10 +333,10 @@ class Running {
   const char* const x_;
   char* const out_;
   const Header header_;
-  std::vector<char*> heads_;      // what each rank began with
-  std::vector<size_t> numbers_;   // of the messages of these
-  int agreed_ = 0;                // ranks below have made the same call
-  bool asked_ = false;            // for what comes behind the headers
+  std::vector<char*> heads_;     // what each rank began with
+  std::vector<size_t> numbers_;  // of the messages of these
+  int agreed_ = 0;               // ranks below have made the same call
+  bool asked_ = false;           // for what comes behind the headers
   // Of sums.
   bool gathers_ = false, packed_ = false;
   Bytes part_;
@@ -359,7 +359,7 @@ Status RunAlone(const CollectiveCall& call, const char* x, char* out) {
 // How often a thread that waits asks before it lets others have the core, and before it sleeps; how
 // often between two looks at what goes slowly.
 constexpr int kAtOnce = 1000, kYielding = 20'000, kSeldom = 64;
-constexpr useconds_t kSleep = 50, kShortest = 10, kLongest = 200;  // microseconds
+constexpr useconds_t kSleep = 50, kShortest = 50, kLongest = 400;  // microseconds
 // What a rank that has ended well sent before may still be under way.
 constexpr auto kOnTheWay = std::chrono::seconds(1);
 
@@ -579,11 +579,11 @@ class Line {
     if (waited.count() < CollectiveTimeout()) return;
     const int rank = awaited[0];
     const Header& last = heard_[size_t(rank)];
-    TheLiveness()->Fail(StrCat(
-        "has waited ", CollectiveTimeout(), " s in ", job->call.text(), " for rank ", rank,
-        ", which is alive and has not come; the last that it came to was ",
-        last.group ? last.text() : std::string("init"),
-        " (look where it stands; init(collective_timeout=...) gives ranks more time)"));
+    TheLiveness()->Fail(
+        StrCat("has waited ", CollectiveTimeout(), " s in ", job->call.text(), " for rank ", rank,
+               ", which is alive and has not come; the last that it came to was ",
+               last.group ? last.text() : std::string("init"),
+               " (look where it stands; init(collective_timeout=...) gives ranks more time)"));
   }
 
   void Work() {
@@ -606,7 +606,7 @@ class Line {
   bool driving_ = false;  // one thread lets them go on
   int waiting_ = 0;       // threads in Finish
   std::deque<std::shared_ptr<Job>> queue_;
-  Jobs under_way_, begun_;  // begun_: and not waited for
+  Jobs under_way_, begun_;     // begun_: and not waited for
   Jobs looked_;                // of who drives, as is
   std::vector<Header> heard_;  // the last of each rank
   absl::flat_hash_map<int64_t, int64_t> sequences_;

@@ -14,7 +14,7 @@ namespace frazil::distributed {
 namespace {
 
 constexpr int kRounds = 12, kTogether = 8, kFewRounds = 3;
-constexpr int64_t kLarge = 1 << 20;     // bytes
+constexpr int64_t kLarge = 1 << 20;      // bytes
 constexpr int64_t kMostWhole = 1 << 19;  // bytes: beyond, adding twice is what takes the time
 constexpr double kLeast = 2e-7;          // seconds: no clock shows less
 
@@ -71,7 +71,8 @@ Status MeasureLink() {
   double begun = 1e9;  // of this thread's own time
   FZ_RETURN_IF_ERROR(Best(kRounds, [&] {
                        const double before = OwnSeconds();
-                       for (int i = 0; i < kTogether; ++i) Start(small, x.data(), &out[size_t(4 * i)]);
+                       for (int i = 0; i < kTogether; ++i)
+                         Start(small, x.data(), &out[size_t(4 * i)]);
                        begun = std::min(begun, (OwnSeconds() - before) / kTogether);
                        Status status;
                        for (int i = 0; i < kTogether; ++i) status.Update(Wait(&out[size_t(4 * i)]));

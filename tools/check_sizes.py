@@ -17,7 +17,7 @@ FOLDERS = {
     "tracer": 8450,
     "jit": 37100,
     "frozen": 2200,
-    "bindings": 58400,
+    "bindings": 58700,
 }
 FILE = 800  # lines of a file of these folders
 FUNCTION = 125  # lines of a function there

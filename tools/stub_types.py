@@ -23,6 +23,7 @@ PARAMETERS = {
     "args": "tuple[Any, ...]",
     "kwargs": "dict[str, Any]",
     "init.timeout": "builtins.float",
+    "init.collective_timeout": "builtins.float",
     "group.ranks": "Sequence[builtins.int]",
     "abandon.why": "str",
     "swap_history.first": "list[Tensor]",

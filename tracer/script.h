@@ -62,10 +62,10 @@ class Script {
   std::vector<std::shared_ptr<const LearntCall>> paths_;
   std::vector<std::unique_ptr<Stage>> stages_;  // the first is the root, before its followers
   int registers_ = 0;                           // results that are kept at a time
-  bool unlocks_ = false;   // while a plan runs, the content of cells may be replaced
+  bool unlocks_ = false;      // while a plan runs, the content of cells may be replaced
   bool has_effects_ = false;  // that other processes see
-  bool merged_ = false;    // plans reach over marks (tracer/pieces)
-  bool straight_ = false;  // one segment whose results, in order, are the call's; nothing else
+  bool merged_ = false;       // plans reach over marks (tracer/pieces)
+  bool straight_ = false;     // one segment whose results, in order, are the call's; nothing else
   int kernels_ = 0, compiled_ = 0;
   int64_t bytes_ = 0;
 };

@@ -138,7 +138,8 @@ bool ScriptBuilder::Repeat(absl::Span<const Node* const> path, absl::Span<const 
                            Precision precision) {
   const Program& program = learnt_->program;
   // What other processes see stays in the order of the program, call by call.
-  if (has_effect_ || last_.times == 0 || path.empty() || path.back() != last_.end || results_ != last_.End() ||
+  if (has_effect_ || last_.times == 0 || path.empty() || path.back() != last_.end ||
+      results_ != last_.End() ||
       program.calls.size() != static_cast<size_t>(last_.call + last_.calls) || !open_ ||
       program.marks.size() != static_cast<size_t>(last_.mark + 1) ||
       program.marks.back().precision != precision)

@@ -134,7 +134,8 @@ FZ_FAST(SwapHistory) {
 
 std::vector<FunctionRow> DistributedFunctions() {
   return {
-      {"init(timeout, collective_timeout, /)", "Joins the processes that the launcher started.", Init},
+      {"init(timeout, collective_timeout, /)", "Joins the processes that the launcher started.",
+       Init},
       {"state()", "Rank, number of ranks, whether they were joined, and whose MPI it is.", State},
       {"link()", "Seconds a collective costs, seconds on the way, bytes a second.", LinkOf},
       {"group(ranks, /)", "The number of the group of these ranks.", GroupOf},

@@ -142,8 +142,7 @@ def test_a_transformer_has_the_bits_of_one_process(ranks, tmp_path):
     for rank in said:
         assert len(rank[0]["differing"]) == 18
         assert set(rank[0]["differing"].values()) == {0}, rank[0]
-        promised = [n for what, n in rank[0]["skipped"].items() if "promised " in what]
-        assert min(promised) > 0, rank[0]
+        assert min(rank[0]["skipped"].values()) > 0, rank[0]  # by proof and by promise
 
 
 def test_messages_that_take_long_are_hidden(tmp_path):

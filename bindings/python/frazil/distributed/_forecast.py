@@ -12,10 +12,10 @@ import re
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from frazil import _frazil as _fz
 from frazil._named import integer as _integer
 from frazil._profile import profile
 from frazil.distributed._timeline import _rows
+from frazil.distributed._world import _link
 from frazil.distributed._world import size as _size
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def forecast(
     >>> [row.processes for row in rows], rows[0].efficiency, rows[1].waiting > 1e-5
     ([1, 1000], 1.0, True)
     """
-    measured = Network(*_fz.distributed.link())
+    measured = Network(*_link())
     given = (("latency", latency), ("bandwidth", bandwidth), ("overhead", overhead))
     for name, value in given:
         if value is not None and not value > 0:

@@ -19,6 +19,7 @@ from frazil._dtypes import isdtype
 from frazil._grad import no_grad
 from frazil._trace import trace
 from frazil.distributed._collectives import all_reduce, broadcast
+from frazil.distributed._world import _link
 from frazil.distributed._world import size as _size
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 _BUCKET = 4 << 20  # bytes, where nothing has been measured
 _LEAST = 4 << 10  # bytes of a bucket
+_OF_PLAN = 12e-6  # seconds that a plan takes for one more: copies in and out, a start, a wait
 _OF_LATENCY = 0.1  # of the way of the last bucket, which nothing hides: what more buckets may cost
 
 
@@ -39,7 +41,8 @@ def _bucket_bytes(tensors: list[Tensor], group: Group | None) -> int:
     when all has been computed: the sum is least at s = sqrt(overhead n bandwidth). Where messages
     take long, smaller ones begin their way earlier, as long as that costs little beside it.
     """
-    overhead, latency, bandwidth = _fz.distributed.link()
+    overhead, latency, bandwidth = _link()
+    overhead += _OF_PLAN
     total = sum(t.nbytes for t in tensors)
     ranks = _size(group)
     if not bandwidth or ranks == 1 or not total:

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 
 _c = _fz.distributed
 _hooked = False
+# Rank, size, and what the network gives; init sets them. As names of Python a proof sees that they
+# have changed.
+_here = (0, 1)
+_network = (0.0, 0.0, 0.0)
 
 
 def init(timeout: float = 10.0, *, collective_timeout: float = 1800.0) -> None:
@@ -52,8 +56,10 @@ def init(timeout: float = 10.0, *, collective_timeout: float = 1800.0) -> None:
     >>> fz.distributed.rank(), fz.distributed.size()
     (0, 1)
     """
-    global _hooked
+    global _hooked, _here, _network
     _c.init(float(timeout), float(collective_timeout))
+    rank_of_world, size_of_world, *_ = _c.state()
+    _here, _network = (rank_of_world, size_of_world), _c.link()
     if not _hooked and size() > 1:
         _hooked = True
         atexit.register(_c.finalize)
@@ -78,7 +84,7 @@ def rank(group: Group | None = None) -> int:
     >>> fz.distributed.rank()
     0
     """
-    return _c.state()[0] if group is None else group.rank
+    return _here[0] if group is None else group.rank
 
 
 def size(group: Group | None = None) -> int:
@@ -88,7 +94,7 @@ def size(group: Group | None = None) -> int:
     >>> fz.distributed.size()
     1
     """
-    return _c.state()[1] if group is None else group.size
+    return _here[1] if group is None else group.size
 
 
 class Group:
@@ -135,6 +141,11 @@ def group(ranks: Iterable[int]) -> Group:
     """
     own = tuple(_integer("[group] ranks", r) for r in ranks)
     return Group(own, _c.group(list(own)))
+
+
+def _link() -> tuple[float, float, float]:
+    """Seconds that a collective costs, seconds on the way, bytes a second (distributed/link.h)."""
+    return _network
 
 
 def _number(op: str, group: Group | None) -> int:
