@@ -101,16 +101,26 @@ Ledger::Verdict Ledger::Add(int rank, std::string_view told, double now) {
   return verdict;
 }
 
-Ledger::Verdict Ledger::Overdue(absl::FunctionRef<bool(int)> left, double now) const {
+Ledger::Verdict Ledger::Overdue(absl::FunctionRef<bool(int)> left, double most,
+                                double now) const {
   for (const auto& [name, call] : calls_) {
-    if (now - call.since < tuned::kRanksUnderWay) continue;
+    const double waited = now - call.since;
+    if (waited < tuned::kRanksUnderWay) continue;
+    const std::string who = StrCat("rank ", call.first);
     for (const int rank : call.missing) {
-      if (left(rank))
-        return {rank,
-                StrCat("rank ", call.first, " waits in ", call.header.text(), " for rank ", rank,
-                       ", whose program has ended without it"),
-                ""};
+      if (!left(rank)) continue;
+      return {rank,
+              StrCat(who, " waits in ", call.header.text(), " for rank ", rank,
+                     ", whose program has ended without it"),
+              ""};
     }
+    if (waited < most || call.missing.empty()) continue;
+    const int rank = call.missing[0];
+    return {rank,
+            StrCat(who, " has waited ", most, " s in ", call.header.text(), " for rank ", rank,
+                   ", which is alive and has not come (look where it stands; "
+                   "init(collective_timeout=...) gives ranks more time)"),
+            ""};
   }
   return {};
 }

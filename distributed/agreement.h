@@ -30,8 +30,9 @@ class Ledger {
     std::string done;  // a barrier at which all have arrived
   };
   Verdict Add(int rank, std::string_view told, double now);
-  // Of a call that a rank has not made which has ended well.
-  Verdict Overdue(absl::FunctionRef<bool(int)> left, double now) const;
+  // Of a call that a rank has not made which has ended well, or for which others have waited for
+  // `most` seconds.
+  Verdict Overdue(absl::FunctionRef<bool(int)> left, double most, double now) const;
   size_t open() const { return calls_.size(); }
 
  private:

@@ -84,6 +84,7 @@ Status Mpi::Load() {
     sum_ = 0x58000003;
     for (const Added& row : kAdded) types_[size_t(row.dtype)] = row.mpich;
     ignore_ = reinterpret_cast<void*>(1);
+    tag_key_ = 0x64400001;
   }
   char version[8192];  // MPICH's says how it was configured
   int length = 0;
@@ -118,6 +119,11 @@ Status Mpi::Open() {
   FZ_RETURN_IF_ERROR(Check("MPI_Comm_dup", mpi_.Comm_dup(world_, &communicator_)));
   FZ_RETURN_IF_ERROR(
       Check("MPI_Comm_set_errhandler", mpi_.Comm_set_errhandler(communicator_, errors_return_)));
+  const int* most = nullptr;
+  int has = 0;
+  FZ_RETURN_IF_ERROR(
+      Check("MPI_Comm_get_attr", mpi_.Comm_get_attr(communicator_, tag_key_, &most, &has)));
+  if (has && most) most_tag_ = *most;
   FZ_RETURN_IF_ERROR(Check("MPI_Comm_rank", mpi_.Comm_rank(communicator_, &rank_)));
   return Check("MPI_Comm_size", mpi_.Comm_size(communicator_, &size_));
 }

@@ -31,6 +31,7 @@ class Mpi {
   const std::string& version() const { return version_; }  // "Open MPI v4.1.4 ..."
   // Whether several threads may call it at once.
   bool multiple() const { return provided_ >= kMultiple; }
+  int most_tag() const { return most_tag_; }
 
   Status Send(const void* bytes, int64_t count, int to, int tag, Request* request);
   Status Receive(void* bytes, int64_t count, int from, int tag, Request* request);
@@ -60,6 +61,7 @@ class Mpi {
   std::string path_, version_;
   bool started_ = false;
   int rank_ = 0, size_ = 1, provided_ = 0;
+  int most_tag_ = 32767, tag_key_ = 0;  // what the standard promises; MPI_TAG_UB
   Handle world_ = 0, byte_ = 0, errors_return_ = 0, sum_ = 0;
   Handle types_[16] = {};   // of dtypes that MPI adds
   void* ignore_ = nullptr;  // MPI_STATUS_IGNORE

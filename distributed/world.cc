@@ -11,6 +11,7 @@
 #include "core/threads/mutex.h"
 #include "distributed/accelerator.h"
 #include "distributed/launcher.h"
+#include "distributed/link.h"
 #include "distributed/tuned.h"
 
 namespace frazil::distributed {
@@ -23,6 +24,7 @@ struct World {
   Mpi mpi;
   std::unique_ptr<Liveness> liveness;
   int rank = 0, size = 1, local_rank = 0;
+  double collective_timeout = 0;
   bool has_mpi = false;
   const Accelerator* registered = nullptr;
   bool accelerated = false;
@@ -128,15 +130,11 @@ void AddAll(World* w) {
   AddGroup(w, std::move(all));
 }
 
-}  // namespace
-
-Status Init(const InitOptions& options) {
+// Whether this is the first time.
+StatusOr<bool> Join(const InitOptions& options) {
   World& w = TheWorld();
   const MutexLock lock(&w.mutex);
-  if (!(options.timeout > 0)) {
-    return ValueError("[distributed] timeout must be above 0 seconds, got ", options.timeout, ".");
-  }
-  if (w.initialized) return absl::OkStatus();
+  if (w.initialized) return false;
   FZ_ASSIGN_OR_RETURN(const Launched launched, ReadLauncher());
   if (launched.size > 1) {
     FZ_RETURN_IF_ERROR(launched.mpi ? JoinByMpi(&w, launched, options)
@@ -146,11 +144,25 @@ Status Init(const InitOptions& options) {
   }
   w.local_rank = launched.local_rank;
   AddAll(&w);
+  w.collective_timeout = options.collective_timeout;
   w.process = getpid();
   w.initialized = true;
-  return absl::OkStatus();
+  return true;
 }
 
+}  // namespace
+
+Status Init(const InitOptions& options) {
+  for (const auto& [name, seconds] : {std::pair("timeout", options.timeout),
+                                      {"collective_timeout", options.collective_timeout}}) {
+    if (!(seconds > 0))
+      return ValueError("[distributed] ", name, " must be above 0 seconds, got ", seconds, ".");
+  }
+  FZ_ASSIGN_OR_RETURN(const bool first, Join(options));
+  return first ? MeasureLink() : absl::OkStatus();
+}
+
+double CollectiveTimeout() { return TheWorld().collective_timeout; }
 bool Initialized() { return TheWorld().initialized; }
 int Rank() { return TheWorld().rank; }
 int Size() { return TheWorld().size; }
@@ -203,8 +215,12 @@ void Finalize() {
       if (rank != w.rank && !w.liveness->left(rank)) return false;
     return true;
   };
-  while (!w.liveness->failed() && !all_left())
+  const auto until =
+      std::chrono::steady_clock::now() + std::chrono::duration<double>(w.collective_timeout);
+  while (!w.liveness->failed() && !all_left()) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (std::chrono::steady_clock::now() > until) w.liveness->Fail("ended, and others did not");
+  }
   if (w.liveness->failed()) return w.liveness->Linger(tuned::kRanksUnderWay);
   if (w.accelerated) w.registered->Close();
   if (w.has_mpi) w.mpi.Finalize();

@@ -33,6 +33,8 @@ struct Members {
 
 struct InitOptions {
   double timeout = 10;  // seconds without a sign of life after which a rank counts as lost
+  // Seconds that a collective waits for the messages of ranks that are alive.
+  double collective_timeout = 1800;
 };
 
 Status Init(const InitOptions& options = {});
@@ -41,6 +43,7 @@ bool Initialized();
 int Rank();
 int Size();
 int LocalRank();        // among the ranks of this machine, as far as the launcher says
+double CollectiveTimeout();
 std::string Library();  // whose MPI; empty in a world of 1
 
 // Of all ranks: what is numbered 0. Others have the numbers that this process met them in.

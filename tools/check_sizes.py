@@ -10,14 +10,14 @@ from pathlib import Path
 FOLDERS = {
     "core": 20300,
     "kernels": 11300,
-    "distributed": 2600,
+    "distributed": 2850,
     "npu": 9100,
     "autograd": 2800,
     "batch": 1560,
     "tracer": 8450,
     "jit": 38100,
     "frozen": 2200,
-    "bindings": 58400,
+    "bindings": 58700,
 }
 FILE = 800  # lines of a file of these folders
 FUNCTION = 125  # lines of a function there

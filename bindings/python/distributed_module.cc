@@ -5,6 +5,7 @@
 #include "bindings/python/movement.h"
 #include "core/threads/long_work.h"
 #include "distributed/functions.h"
+#include "distributed/link.h"
 #include "distributed/world.h"
 
 namespace frazil::python {
@@ -23,12 +24,13 @@ std::optional<Reduction> ReductionOf(PyObject* object) {
 }
 
 FZ_FAST(Init) {
-  FZ_ARGS(1, "init(timeout, /)");
+  FZ_ARGS(2, "init(timeout, collective_timeout, /)");
   const double timeout = PyFloat_AsDouble(a[0]);
+  const double collective_timeout = PyErr_Occurred() ? 0 : PyFloat_AsDouble(a[1]);
   if (PyErr_Occurred()) return nullptr;
   const Status s = [&] {
     const HostUnlocked unlocked;
-    return d::Init({.timeout = timeout});
+    return d::Init({.timeout = timeout, .collective_timeout = collective_timeout});
   }();
   if (!s.ok()) return Raise(s);
   Py_RETURN_NONE;
@@ -43,6 +45,12 @@ FZ_FAST(State) {
 FZ_FAST(LocalRank) {
   FZ_ARGS(0, "local_rank()");
   return PyLong_FromLong(d::LocalRank());
+}
+
+FZ_FAST(LinkOf) {
+  FZ_ARGS(0, "link()");
+  const d::Link& link = d::TheLink();
+  return Py_BuildValue("(ddd)", link.overhead, link.latency, link.bandwidth);
 }
 
 FZ_FAST(GroupOf) {
@@ -131,9 +139,11 @@ FZ_FAST(SwapHistory) {
 
 std::vector<FunctionRow> DistributedFunctions() {
   return {
-      {"init(timeout, /)", "Joins the processes that the launcher started.", Init},
+      {"init(timeout, collective_timeout, /)", "Joins the processes that the launcher started.",
+       Init},
       {"state()", "Rank, number of ranks, whether they were joined, and whose MPI it is.", State},
       {"local_rank()", "Number among the ranks of this machine.", LocalRank},
+      {"link()", "Seconds a collective costs, seconds on the way, bytes a second.", LinkOf},
       {"group(ranks, /)", "The number of the group of these ranks.", GroupOf},
       {"abandon(why, /)", "Tells the others that this rank ends by an error.", Abandon},
       {"finalize()", "Ends MPI.", Finalize},

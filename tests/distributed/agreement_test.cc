@@ -51,13 +51,26 @@ TEST(Ledger, ARankThatLeftIsMissed) {
   ledger.Add(0, Told("7 0", Collective::kAllReduce, 3), 10);
   ledger.Add(2, Told("7 0", Collective::kAllReduce, 3), 10);
   const auto left = [](int rank) { return rank == 1; };
-  EXPECT_EQ(ledger.Overdue(left, 10.5).rank, -1) << "its word may be under way";
-  const auto verdict = ledger.Overdue(left, 12);
+  EXPECT_EQ(ledger.Overdue(left, 60, 10.5).rank, -1) << "its word may be under way";
+  const auto verdict = ledger.Overdue(left, 60, 12);
   EXPECT_EQ(verdict.rank, 1);
   EXPECT_EQ(verdict.why,
             "rank 0 waits in all_reduce(sum) of float32[3] for rank 1, whose program has ended "
             "without it");
-  EXPECT_EQ(ledger.Overdue([](int rank) { return rank == 2; }, 12).rank, -1) << "it has called";
+  EXPECT_EQ(ledger.Overdue([](int rank) { return rank == 2; }, 60, 12).rank, -1) << "it has called";
+}
+
+TEST(Ledger, ARankThatDoesNotComeIsNamed) {
+  Ledger ledger;
+  ledger.Add(0, Told("7 0", Collective::kAllReduce, 3), 10);
+  ledger.Add(1, Told("7 0", Collective::kAllReduce, 3), 10);
+  const auto nobody = [](int) { return false; };
+  EXPECT_EQ(ledger.Overdue(nobody, 60, 69).rank, -1);
+  const auto verdict = ledger.Overdue(nobody, 60, 71);
+  EXPECT_EQ(verdict.rank, 2);
+  EXPECT_NE(verdict.why.find("rank 0 has waited 60 s in all_reduce(sum) of float32[3] for rank 2"),
+            std::string::npos)
+      << verdict.why;
 }
 
 TEST(Ledger, WordsThatAreNoneAreIgnored) {
