@@ -57,19 +57,31 @@ def gloo_all_reduce():
     return lambda count: (call, torch.ones(count))
 
 
+def native(x):
+    with fz.precision("native"):
+        fz.distributed.all_reduce(x)
+
+
 def measure(most):
     d = fz.distributed
     d.init()
     raw, gloo = mpi_all_reduce(), gloo_all_reduce()
     if d.rank() == 0:
         print(f"{d.size()} processes; microseconds, best of the rounds")
-        print(f"{'bytes':>10} {'frazil':>10} {'MPI':>10} {'ratio':>6} {'gloo':>10} {'ratio':>6}")
+        print(
+            f"{'bytes':>10} {'frazil':>10} {'native':>10} {'ratio':>6} {'MPI':>10} {'ratio':>6}"
+            f" {'gloo':>10} {'ratio':>6}"
+        )
     size = 1024
     while size <= most:
         count = size // 4
         x = fz.ones(count)
         a, b = np.ones(count, np.float32), np.ones(count, np.float32)
-        ways = [lambda x=x: d.all_reduce(x), lambda a=a, b=b: raw(a, b)]
+        ways = [
+            lambda x=x: d.all_reduce(x),
+            lambda x=x: native(x),
+            lambda a=a, b=b: raw(a, b),
+        ]
         if gloo:
             call, t = gloo(count)
             ways.append(lambda call=call, t=t: call(t))

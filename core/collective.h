@@ -25,8 +25,17 @@ enum class Collective : uint8_t {
 };
 
 // Of which function a call is a part: ranks that ask for different ones do not agree, though the
-// same bytes would travel.
-enum class Reduction : uint8_t { kSum, kMean, kProd, kMin, kMax, kReductions };
+// same bytes would travel. The native ones leave the order of a sum to the library that carries it.
+enum class Reduction : uint8_t {
+  kSum,
+  kMean,
+  kProd,
+  kMin,
+  kMax,
+  kNativeSum,
+  kNativeMean,
+  kReductions
+};
 
 // Where the attributes stand. kCollectiveStarted: whether the call only begins, and the op
 // `collective_wait` waits for its end.
@@ -43,6 +52,11 @@ enum CollectiveAttr {
 inline Collective KindOfCollective(AttrSpan attrs) {
   return static_cast<Collective>(attrs[kCollectiveKind]);
 }
+inline bool IsMean(Reduction op) { return op == Reduction::kMean || op == Reduction::kNativeMean; }
+inline bool IsNative(Reduction op) {
+  return op == Reduction::kNativeSum || op == Reduction::kNativeMean;
+}
+inline bool IsSum(Reduction op) { return op == Reduction::kSum || IsMean(op) || IsNative(op); }
 // Its rows along axis 0 belong to ranks.
 inline bool ByRows(Collective kind) {
   return kind == Collective::kReduceScatter || kind == Collective::kAllGather ||

@@ -21,13 +21,14 @@ namespace frazil {
 
 struct ProfileEvent {
   enum class Kind : uint8_t {
-    kStep,    // number `step` of the plan `owner`
-    kCall,    // a traced call whose body was skipped
-    kBody,    // a traced call that ran its body
-    kPlan,    // a plan was made
-    kKernel,  // a kernel was compiled
+    kStep,        // number `step` of the plan `owner`
+    kCall,        // a traced call whose body was skipped
+    kBody,        // a traced call that ran its body
+    kPlan,        // a plan was made
+    kKernel,      // a kernel was compiled
+    kCollective,  // one was under way, beside whatever else: these overlap others of their thread
   };
-  static constexpr int kKinds = 5;
+  static constexpr int kKinds = 6;
   Kind kind = Kind::kStep;
   int32_t name = -1;   // texts: of what was called or compiled; -1: the owner knows
   int32_t line = -1;   // texts: "train.py:12", where the program was; -1: the owner knows

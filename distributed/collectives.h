@@ -10,8 +10,8 @@
 // Every message begins with a header that tells the call: its number in the group, what it is, of
 // which array. Ranks whose calls differ find out there and then, and both are in the error.
 //
-// Invariants: calls of a process reach the others in the order in which they were made; a call that
-// fails fails the world, since nobody knows which messages are still under way.
+// Invariants: calls of a process reach the others in the order in which they were made, however many
+// are under way; a call that fails fails the world, since nobody knows which messages are still under way.
 #pragma once
 
 #include "core/collective.h"
@@ -35,10 +35,13 @@ struct CollectiveCall {
 // x is dense, and so is out; they do not overlap.
 Status Run(const CollectiveCall& call, const char* x, char* out);
 
-// The same behind all that were started before, on a thread of its own; the memory has to stay
-// until Wait, which is told it by the result. What a plan leaves without waiting for it has to be
-// drained.
-Status Start(const CollectiveCall& call, const char* x, char* out);
+// Whether there are other ranks and no MPI: then calls of the CPU's tensors and of the GPU's go one
+// way, in the order of the program, and nothing is started.
+bool WithoutMpi();
+
+// The same as Run, which goes on beside the caller; the memory has to stay until Wait, which is told it by
+// the result. What a plan leaves without waiting for it has to be drained, by the same thread.
+void Start(const CollectiveCall& call, const char* x, char* out);
 Status Wait(const char* out);
 void Drain();
 

@@ -58,13 +58,14 @@ Tensor Folded(const Tensor& all, int64_t ranks, Reduction op) {
   return out;
 }
 
-bool IsSum(Reduction op) { return op == Reduction::kSum || op == Reduction::kMean; }
-
-// The sum, or for the mean the sum over the number of ranks.
+// The sum, or for the mean the sum over the number of ranks. Precision "native" is a part of the
+// call, so that what recorded it calls the same.
 Tensor Summed(std::string_view name, Collective kind, const Tensor& x, Reduction op,
               int64_t group) {
+  if (State().precision == Precision::kNative)
+    op = IsMean(op) ? Reduction::kNativeMean : Reduction::kNativeSum;
   const Tensor sum = Call(name, kind, x, group, op);
-  return op == Reduction::kMean ? divide(sum, GroupNumbered(group).size()) : sum;
+  return IsMean(op) ? divide(sum, GroupNumbered(group).size()) : sum;
 }
 
 }  // namespace

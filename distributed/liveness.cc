@@ -17,18 +17,23 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
+#include "core/threads/long_work.h"
+#include "distributed/agreement.h"
+#include "distributed/tuned.h"
 
 namespace frazil::distributed {
 namespace {
 
-// What a frame says: a sign of life, that its rank has ended well, or failed, and why.
-constexpr char kAlive = 'A', kLeft = 'L', kFailed = 'F';
+// What a frame says: a sign of life, that its rank has ended well, or failed, and why; a word for
+// all, and one for rank 0.
+constexpr char kAlive = 'A', kLeft = 'L', kFailed = 'F', kPosted = 'P', kTold = 'T';
 struct Frame {
   char type;
   int32_t rank;
   uint32_t length;
 };
 constexpr size_t kFrame = 1 + 4 + 4, kSecret = 32, kMostText = 4000;
+constexpr useconds_t kAsk = 100;  // between looks for a word
 
 double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -81,7 +86,11 @@ std::vector<std::string> Addresses() {
 }  // namespace
 
 Liveness::Liveness(int rank, int size, double timeout)
-    : rank_(rank), size_(size), timeout_(timeout), left_(static_cast<size_t>(size)) {}
+    : rank_(rank),
+      size_(size),
+      timeout_(timeout),
+      left_(static_cast<size_t>(size)),
+      ledger_(std::make_unique<Ledger>()) {}
 
 StatusOr<std::unique_ptr<Liveness>> Liveness::Start(int rank, int size, double timeout,
                                                     const Share& share) {
@@ -120,7 +129,7 @@ Status Liveness::Listen(std::string* address) {
 
 // Rank 0 takes the others in; they come to it.
 Status Liveness::Connect(const std::string& address) {
-  constexpr double kPatience = 60;
+  constexpr double kPatience = tuned::kRanksConnect;
   const double until = Now() + kPatience;
   if (rank_ == 0) {
     while (peers_.size() + 1 < static_cast<size_t>(size_)) {
@@ -218,6 +227,61 @@ void Liveness::Fail(const std::string& why) {
   Wake();
 }
 
+void Liveness::Queue(char type, std::string text) {
+  {
+    const MutexLock lock(&mutex_);
+    words_.emplace_back(type, std::move(text));
+  }
+  Wake();
+}
+
+void Liveness::Tell(std::string word) { Queue(kTold, std::move(word)); }
+void Liveness::Post(const std::string& name, const std::string& text) {
+  Queue(kPosted, StrCat(name, std::string_view("\0", 1), text));
+}
+
+StatusOr<std::string> Liveness::Await(const std::string& name, int from) {
+  for (double left_since = 0;;) {
+    {
+      const MutexLock lock(&mutex_);
+      if (const auto at = posted_.find(name); at != posted_.end()) return at->second;
+    }
+    if (failed()) return RuntimeError("[distributed] ", failure(), ".");
+    if (Abandoned()) {
+      Fail("was interrupted");
+      return Interrupted();
+    }
+    if (from >= 0 && left(from)) {
+      if (left_since == 0) left_since = Now();
+      if (Now() - left_since > tuned::kRanksUnderWay)
+        Fail(StrCat("waits for rank ", from, ", whose program has ended without it"));
+    }
+    usleep(kAsk);
+  }
+}
+
+// On the thread of its own.
+void Liveness::TakeWord(char type, int rank, const std::string& text, const Peer* from) {
+  if (type == kTold) {
+    const Ledger::Verdict verdict = ledger_->Add(rank, text, Now());
+    if (verdict.rank >= 0) Told(verdict.rank, verdict.why);
+    if (!verdict.done.empty())
+      TakeWord(kPosted, rank_, verdict.done + std::string("\0", 1), nullptr);
+    return;
+  }
+  if (rank_ == 0) ToAll(kPosted, rank, text, from);
+  const size_t end = text.find('\0');
+  if (end == std::string::npos) return;
+  const MutexLock lock(&mutex_);
+  posted_[text.substr(0, end)] = text.substr(end + 1);
+}
+
+void Liveness::CheckCalls(double now) {
+  if (rank_ != 0 || ledger_->open() == 0 || failed()) return;
+  const Ledger::Verdict verdict = ledger_->Overdue([&](int rank) { return left(rank); }, CollectiveTimeout(), now);
+  if (verdict.rank >= 0) Told(verdict.rank, verdict.why);
+}
+
 void Liveness::Leave() {
   leaving_ = true;
   ++unsent_;
@@ -275,6 +339,8 @@ void Liveness::Take(Peer* peer) {
     peer->in.erase(0, kFrame + frame.length);
     if (frame.rank < 0 || frame.rank >= size_) continue;
     if (frame.type == kFailed) Told(frame.rank, text);
+    if (frame.type == kPosted || (frame.type == kTold && rank_ == 0))
+      TakeWord(frame.type, frame.rank, text, peer);
     if (frame.type == kLeft) {
       left_[static_cast<size_t>(frame.rank)] = true;
       if (frame.rank == peer->rank) peer->left = true;
@@ -317,9 +383,18 @@ void Liveness::Run() {
       if (peers_[i].socket >= 0 && waits[i + 1].revents) Hear(&peers_[i], now);
     }
     std::vector<std::string> said;
+    std::vector<std::pair<char, std::string>> words;
     {
       const MutexLock lock(&mutex_);
       said.swap(said_);
+      words.swap(words_);
+    }
+    for (const auto& [type, text] : words) {
+      if (rank_ == 0) {
+        TakeWord(type, 0, text, nullptr);
+      } else {
+        ToAll(type, rank_, text, nullptr);
+      }
     }
     for (const std::string& text : said) {
       ToAll(kFailed, rank_, text, nullptr);
@@ -333,6 +408,7 @@ void Liveness::Run() {
     if (now >= next) {
       next = now + beat;
       ToAll(kAlive, rank_, "", nullptr);
+      CheckCalls(now);
     }
     for (Peer& peer : peers_) {
       Flush(&peer);

@@ -5,13 +5,15 @@
 // Every rank holds one TCP connection to rank 0, which passes on what it hears. A process that dies
 // closes its connection; one that is stopped sends no heartbeat; one that raises says so before it
 // ends; one that ends well says that, too. A thread of its own sends and hears, so neither long
-// kernels nor the host's lock delay it.
+// kernels nor the host's lock delay it. Short words go the same way: what one rank posts for all
+// (ids of NCCL), and what each tells rank 0 of its calls (distributed/agreement.h).
 //
 // Invariant: the first failure that arrives is the one that all ranks tell of from then on.
 #pragma once
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <thread>
@@ -21,6 +23,8 @@
 #include "core/threads/mutex.h"
 
 namespace frazil::distributed {
+
+class Ledger;
 
 class Liveness {
  public:
@@ -41,6 +45,12 @@ class Liveness {
   void Fail(const std::string& why);
   // This rank ends well: nothing that happens to it matters from here on.
   void Leave();
+  // A word under a name that nobody else posts, for all ranks.
+  void Post(const std::string& name, const std::string& text);
+  // Waits for it; an error if the world fails, or `from` (-1: anybody) has ended without it.
+  StatusOr<std::string> Await(const std::string& name, int from);
+  // What distributed/agreement.h has to tell rank 0.
+  void Tell(std::string word);
   // Waits until what was said has been sent and others had the time to read it.
   void Linger(double seconds);
 
@@ -59,6 +69,9 @@ class Liveness {
   void Run();
   void Hear(Peer* peer, double now);
   void Take(Peer* peer);
+  void TakeWord(char type, int rank, const std::string& text, const Peer* from);
+  void CheckCalls(double now);
+  void Queue(char type, std::string text);
   void Told(int rank, const std::string& why);
   void Send(Peer* peer, char type, int rank, const std::string& text);
   void ToAll(char type, int rank, const std::string& text, const Peer* but);
@@ -74,8 +87,11 @@ class Liveness {
   std::vector<std::atomic<bool>> left_;
   std::atomic<bool> failed_{false}, leaving_{false}, stop_{false};
   mutable Mutex mutex_;
-  std::string failure_;            // guarded by mutex_
-  std::vector<std::string> said_;  // by this rank, to be sent: guarded by mutex_
+  std::string failure_;                              // guarded by mutex_
+  std::vector<std::string> said_;                    // by this rank, to be sent: guarded by mutex_
+  std::vector<std::pair<char, std::string>> words_;  // as said_
+  std::map<std::string, std::string> posted_;        // guarded by mutex_
+  std::unique_ptr<Ledger> ledger_;                   // of rank 0; its thread's
   std::atomic<int> unsent_{0};
   std::thread thread_;
 };

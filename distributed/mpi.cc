@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <cstdlib>
+#include <thread>
 #include <vector>
 
 #include "core/config.h"
@@ -12,6 +13,20 @@ namespace {
 
 constexpr const char* kOpenMpi[] = {"libmpi.so.40", "libmpi.so.80", "libmpi.so"};
 constexpr const char* kMpich[] = {"libmpich.so.12", "libmpi.so.12", "libmpich.so"};
+
+// What MPI adds: its names in Open MPI and MPICH. No bool, whose sum is or, and no 16-bit floats.
+struct Added {
+  DType dtype;
+  const char* open_mpi;
+  uintptr_t mpich;
+};
+constexpr Added kAdded[] = {
+    {DType::kI8, "ompi_mpi_int8_t", 0x4c000137},    {DType::kI16, "ompi_mpi_int16_t", 0x4c000238},
+    {DType::kI32, "ompi_mpi_int32_t", 0x4c000439},  {DType::kI64, "ompi_mpi_int64_t", 0x4c00083a},
+    {DType::kU8, "ompi_mpi_uint8_t", 0x4c00013b},   {DType::kU16, "ompi_mpi_uint16_t", 0x4c00023c},
+    {DType::kU32, "ompi_mpi_uint32_t", 0x4c00043d}, {DType::kU64, "ompi_mpi_uint64_t", 0x4c00083e},
+    {DType::kF32, "ompi_mpi_float", 0x4c00040a},    {DType::kF64, "ompi_mpi_double", 0x4c00080b},
+};
 
 // The launcher's own first: the other one would take each process for a world of its own.
 std::vector<std::string> Candidates() {
@@ -59,12 +74,17 @@ Status Mpi::Load() {
     world_ = reinterpret_cast<Handle>(world);
     byte_ = handle("ompi_mpi_byte");
     errors_return_ = handle("ompi_mpi_errors_return");
+    sum_ = handle("ompi_mpi_op_sum");
+    for (const Added& row : kAdded) types_[size_t(row.dtype)] = handle(row.open_mpi);
     ignore_ = nullptr;
   } else {
     world_ = 0x44000000;
     byte_ = 0x4c00010d;
     errors_return_ = 0x54000001;
+    sum_ = 0x58000003;
+    for (const Added& row : kAdded) types_[size_t(row.dtype)] = row.mpich;
     ignore_ = reinterpret_cast<void*>(1);
+    tag_key_ = 0x64400001;
   }
   char version[8192];  // MPICH's says how it was configured
   int length = 0;
@@ -99,6 +119,11 @@ Status Mpi::Open() {
   FZ_RETURN_IF_ERROR(Check("MPI_Comm_dup", mpi_.Comm_dup(world_, &communicator_)));
   FZ_RETURN_IF_ERROR(
       Check("MPI_Comm_set_errhandler", mpi_.Comm_set_errhandler(communicator_, errors_return_)));
+  const int* most = nullptr;
+  int has = 0;
+  FZ_RETURN_IF_ERROR(
+      Check("MPI_Comm_get_attr", mpi_.Comm_get_attr(communicator_, tag_key_, &most, &has)));
+  if (has && most) most_tag_ = *most;
   FZ_RETURN_IF_ERROR(Check("MPI_Comm_rank", mpi_.Comm_rank(communicator_, &rank_)));
   return Check("MPI_Comm_size", mpi_.Comm_size(communicator_, &size_));
 }
@@ -117,6 +142,42 @@ StatusOr<bool> Mpi::Test(Request* request) {
   int done = 0;
   FZ_RETURN_IF_ERROR(Check("MPI_Test", mpi_.Test(&request->word, &done, ignore_)));
   return done != 0;
+}
+
+Status Mpi::WaitFor(Request* request) {
+  for (;;) {
+    FZ_ASSIGN_OR_RETURN(const bool done, Test(request));
+    if (done) return absl::OkStatus();
+    std::this_thread::yield();
+  }
+}
+
+Status Mpi::SendNow(const void* bytes, int64_t count, int to) {
+  Request request;
+  FZ_RETURN_IF_ERROR(Send(bytes, count, to, 0, &request));
+  return WaitFor(&request);
+}
+Status Mpi::ReceiveNow(void* bytes, int64_t count, int from) {
+  Request request;
+  FZ_RETURN_IF_ERROR(Receive(bytes, count, from, 0, &request));
+  return WaitFor(&request);
+}
+
+Mpi::Handle Mpi::TypeOf(DType dtype) const {
+  return types_[size_t(IsComplex(dtype) ? PartOf(dtype) : dtype)];
+}
+
+Status Mpi::AllReduce(const void* x, void* out, int64_t count, DType dtype, Request* request) {
+  return Check("MPI_Iallreduce",
+               mpi_.Iallreduce(x, out, static_cast<int>(count * (IsComplex(dtype) ? 2 : 1)),
+                               TypeOf(dtype), sum_, communicator_, &request->word));
+}
+
+Status Mpi::ReduceScatter(const void* x, void* out, int64_t count, DType dtype, Request* request) {
+  return Check(
+      "MPI_Ireduce_scatter_block",
+      mpi_.Ireduce_scatter_block(x, out, static_cast<int>(count * (IsComplex(dtype) ? 2 : 1)),
+                                 TypeOf(dtype), sum_, communicator_, &request->word));
 }
 
 void Mpi::Finalize() {

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <string>
 
+#include "core/dtype.h"
 #include "core/status.h"
 
 namespace frazil::distributed {
@@ -30,10 +31,20 @@ class Mpi {
   const std::string& version() const { return version_; }  // "Open MPI v4.1.4 ..."
   // Whether several threads may call it at once.
   bool multiple() const { return provided_ >= kMultiple; }
+  int most_tag() const { return most_tag_; }
 
   Status Send(const void* bytes, int64_t count, int to, int tag, Request* request);
   Status Receive(void* bytes, int64_t count, int from, int tag, Request* request);
   StatusOr<bool> Test(Request* request);
+  // The same, waited for: before anything else is there that tells of lost ranks.
+  Status SendNow(const void* bytes, int64_t count, int to);
+  Status ReceiveNow(void* bytes, int64_t count, int from);
+
+  // The library's own sums over all ranks, in the order that it likes; whether it has them of a
+  // dtype. `count`: of the result.
+  bool Adds(DType dtype) const { return TypeOf(dtype) != 0; }
+  Status AllReduce(const void* x, void* out, int64_t count, DType dtype, Request* request);
+  Status ReduceScatter(const void* x, void* out, int64_t count, DType dtype, Request* request);
   // Waits for all ranks; only if Open has started MPI.
   void Finalize();
 
@@ -42,13 +53,17 @@ class Mpi {
   using Handle = uintptr_t;
 
   Status Load();
+  Status WaitFor(Request* request);
+  Handle TypeOf(DType dtype) const;
   Status Check(const char* what, int code);
 
   void* library_ = nullptr;
   std::string path_, version_;
   bool started_ = false;
   int rank_ = 0, size_ = 1, provided_ = 0;
-  Handle world_ = 0, byte_ = 0, errors_return_ = 0;
+  int most_tag_ = 32767, tag_key_ = 0;  // what the standard promises; MPI_TAG_UB
+  Handle world_ = 0, byte_ = 0, errors_return_ = 0, sum_ = 0;
+  Handle types_[16] = {};   // of dtypes that MPI adds
   void* ignore_ = nullptr;  // MPI_STATUS_IGNORE
   Handle communicator_ = 0;
 

@@ -1,33 +1,11 @@
 #include "distributed/wire.h"
 
-#include <unistd.h>
-
-#include <algorithm>
-#include <chrono>
-#include <thread>
-
-#include "core/threads/long_work.h"
-
 namespace frazil::distributed {
-namespace {
-
-// How often MPI is asked before the core is let go, and before this thread sleeps.
-constexpr int kAtOnce = 1000, kPatientAtOnce = 100, kYielding = 20'000, kPatientYielding = 400;
-constexpr useconds_t kSleep = 50;
-// What a rank that has ended well sent before may still be under way.
-constexpr auto kUnderWay = std::chrono::seconds(1);
-
-// What MPI may write to for as long as the process lives.
-void KeepForEver(std::vector<std::unique_ptr<char[]>> buffers) {
-  for (std::unique_ptr<char[]>& buffer : buffers) (void)buffer.release();
-}
-
-}  // namespace
 
 Exchange::~Exchange() {
-  const bool open =
-      std::any_of(messages_.begin(), messages_.end(), [](const Message& m) { return !m.done; });
-  if (open) KeepForEver(std::move(buffers_));
+  if (done_ == messages_.size()) return;
+  // MPI may write there for as long as the process lives.
+  for (std::unique_ptr<char[]>& buffer : buffers_) (void)buffer.release();
 }
 
 char* Exchange::Buffer(int64_t bytes) {
@@ -36,62 +14,48 @@ char* Exchange::Buffer(int64_t bytes) {
 }
 
 Status Exchange::Send(const char* bytes, int64_t count, int to, int tag) {
-  messages_.push_back({.rank = to, .receives = false});
+  messages_.push_back({.rank = to});
   return TheMpi()->Send(bytes, count, to, tag, &messages_.back().request);
 }
 
 StatusOr<size_t> Exchange::Receive(char* bytes, int64_t count, int from, int tag) {
-  messages_.push_back({.rank = from, .receives = true});
+  messages_.push_back({.rank = from});
   FZ_RETURN_IF_ERROR(TheMpi()->Receive(bytes, count, from, tag, &messages_.back().request));
   return messages_.size() - 1;
 }
 
-Status Exchange::Broken() const {
-  const std::string why = TheLiveness()->failure();
-  return RuntimeError("[distributed] ", why, "; ", call_.text(), " cannot end.");
+Status Exchange::AllReduce(const char* x, char* out, int64_t count, DType dtype) {
+  messages_.push_back({.rank = -1});
+  return TheMpi()->AllReduce(x, out, count, dtype, &messages_.back().request);
 }
 
-Status Exchange::WaitFor(Message* message) {
-  Liveness* const liveness = TheLiveness();
-  const int at_once = patient_ ? kPatientAtOnce : kAtOnce;
-  const int yielding = patient_ ? kPatientYielding : kYielding;
-  std::chrono::steady_clock::time_point left{};
-  for (int asked = 0;; ++asked) {
-    FZ_ASSIGN_OR_RETURN(message->done, TheMpi()->Test(&message->request));
-    if (message->done) return absl::OkStatus();
-    if (liveness->failed()) return Broken();
-    if (asked < at_once) continue;
-    if (Abandoned()) {
-      liveness->Fail("was interrupted");
-      return Interrupted();
-    }
-    if (liveness->left(message->rank)) {
-      const auto now = std::chrono::steady_clock::now();
-      if (left.time_since_epoch().count() == 0) left = now;
-      if (now - left > kUnderWay) {
-        liveness->Fail(StrCat("waits in ", call_.text(), " for rank ", message->rank,
-                              ", whose program has ended without it"));
-        return Broken();
-      }
-    }
-    if (asked < yielding) {
-      std::this_thread::yield();
-    } else {
-      usleep(kSleep);
-    }
-  }
+Status Exchange::ReduceScatter(const char* x, char* out, int64_t count, DType dtype) {
+  messages_.push_back({.rank = -1});
+  return TheMpi()->ReduceScatter(x, out, count, dtype, &messages_.back().request);
 }
 
-Status Exchange::Wait(size_t number) {
+StatusOr<bool> Exchange::Came(size_t number) {
   Message& m = messages_[number];
-  return m.done ? absl::OkStatus() : WaitFor(&m);
+  if (m.done) return true;
+  FZ_ASSIGN_OR_RETURN(m.done, TheMpi()->Test(&m.request));
+  done_ += m.done;
+  return m.done;
 }
 
-Status Exchange::WaitAll() {
-  for (Message& m : messages_) {
-    if (!m.done) FZ_RETURN_IF_ERROR(WaitFor(&m));
+StatusOr<bool> Exchange::AllCame() {
+  for (; all_below_ < messages_.size(); ++all_below_) {
+    FZ_ASSIGN_OR_RETURN(const bool came, Came(all_below_));
+    if (!came) return false;
   }
-  return absl::OkStatus();
+  return true;
+}
+
+std::vector<int> Exchange::Open() const {
+  std::vector<int> ranks;
+  for (const Message& m : messages_) {
+    if (!m.done && m.rank >= 0) ranks.push_back(m.rank);
+  }
+  return ranks;
 }
 
 }  // namespace frazil::distributed

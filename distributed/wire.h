@@ -1,8 +1,5 @@
-// Messages of one collective: begun together, waited for one by one or all. Used by
-// distributed/collectives.cc on the thread that runs the collective.
-//
-// Whoever waits asks MPI again and again, since a rank that is lost must end the wait: first at
-// once, then letting other threads and processes have the core, then asleep for moments.
+// Messages of one collective: begun when it wants, asked for when somebody looks. Used by
+// distributed/collectives.cc; one thread at a time.
 //
 // Invariant: memory that was given to a message is not written after the exchange is gone; what MPI
 // may still write to then is kept for ever.
@@ -10,41 +7,41 @@
 
 #include <deque>
 #include <memory>
-#include <string>
+#include <vector>
 
-#include "distributed/collectives.h"
 #include "distributed/world.h"
 
 namespace frazil::distributed {
 
 class Exchange {
  public:
-  // `call`: for errors. `patient`: on a thread beside one that computes.
-  Exchange(const CollectiveCall& call, bool patient) : call_(call), patient_(patient) {}
+  Exchange() = default;
   ~Exchange();
   Exchange(const Exchange&) = delete;
 
   Status Send(const char* bytes, int64_t count, int to, int tag);
   // Its number.
   StatusOr<size_t> Receive(char* bytes, int64_t count, int from, int tag);
-  Status Wait(size_t number);
-  Status WaitAll();
+  // The library's own sum over all ranks; `count` elements of the result.
+  Status AllReduce(const char* x, char* out, int64_t count, DType dtype);
+  Status ReduceScatter(const char* x, char* out, int64_t count, DType dtype);
+  StatusOr<bool> Came(size_t number);
+  StatusOr<bool> AllCame();
+  size_t done() const { return done_; }  // messages
+  std::vector<int> Open() const;         // the ranks of the others
   // Memory that lives as long as a message may need it.
   char* Buffer(int64_t bytes);
 
  private:
   struct Message {
     Mpi::Request request;
-    int rank;
-    bool receives, done = false;
+    int rank;  // -1: all
+    bool done = false;
   };
 
-  Status WaitFor(Message* message);
-  Status Broken() const;
-
-  const CollectiveCall& call_;
-  const bool patient_;
   std::deque<Message> messages_;
+  size_t all_below_ = 0;  // have come
+  size_t done_ = 0;
   std::vector<std::unique_ptr<char[]>> buffers_;
 };
 

@@ -3,14 +3,16 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <deque>
 #include <numeric>
 #include <thread>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/numbers.h"
 #include "core/threads/mutex.h"
+#include "distributed/accelerator.h"
+#include "distributed/launcher.h"
+#include "distributed/link.h"
+#include "distributed/tuned.h"
 
 namespace frazil::distributed {
 namespace {
@@ -21,7 +23,11 @@ struct World {
   pid_t process = 0;  // a forked child is no rank
   Mpi mpi;
   std::unique_ptr<Liveness> liveness;
-  int rank = 0, size = 1;
+  int rank = 0, size = 1, local_rank = 0;
+  double collective_timeout = 0;
+  bool has_mpi = false;
+  const Accelerator* registered = nullptr;
+  bool accelerated = false;
   std::deque<Members> groups;  // places stay
   absl::flat_hash_map<std::vector<int>, int64_t> numbers;
 };
@@ -31,62 +37,30 @@ World& TheWorld() {
   return *world;
 }
 
-int NumberIn(const char* variable) {
-  const char* const text = std::getenv(variable);
-  int number = -1;
-  return text && absl::SimpleAtoi(text, &number) ? number : -1;
-}
-
-// Who started this process, and as one of how many; nobody: size 1.
-struct Launched {
-  std::string by;
-  int size = 1;
-};
-
-StatusOr<Launched> ReadLauncher() {
-  if (const int size = NumberIn("OMPI_COMM_WORLD_SIZE"); size > 0) return Launched{"mpirun", size};
-  if (const int size = NumberIn("PMI_SIZE"); size > 0) return Launched{"mpiexec", size};
-  const int tasks = NumberIn("SLURM_NTASKS");
-  if (std::getenv("SLURM_STEP_ID") && tasks > 1) {
-    if (std::getenv("PMIX_RANK") || std::getenv("PMI_RANK") || std::getenv("PMI2_RANK") ||
-        std::getenv("PMI_FD"))
-      return Launched{"srun", tasks};
-    return RuntimeError("[distributed] srun started ", tasks,
-                        " tasks but tells MPI nothing of them: run srun --mpi=pmix (or "
-                        "--mpi=pmi2 for MPICH).");
-  }
-  if (const int size = NumberIn("WORLD_SIZE"); size > 1) {
-    return RuntimeError("[distributed] RANK=", NumberIn("RANK"), " and WORLD_SIZE=", size,
-                        " are torchrun's, of which MPI cannot make ranks: start the program by "
-                        "mpirun -n ",
-                        size, " instead.");
-  }
-  return Launched{};
-}
-
 // Before there is anything else: what rank 0 has, on all ranks.
+constexpr int kWords = 4096;
 StatusOr<std::string> ShareByMpi(Mpi* mpi, std::string text) {
-  constexpr int kTag = 0;
-  const auto wait = [&](Mpi::Request* request) -> Status {
-    for (;;) {
-      FZ_ASSIGN_OR_RETURN(const bool done, mpi->Test(request));
-      if (done) return absl::OkStatus();
-      std::this_thread::yield();
-    }
-  };
-  text.resize(4096);
+  text.resize(kWords);
   if (mpi->rank() > 0) {
-    Mpi::Request request;
-    FZ_RETURN_IF_ERROR(mpi->Receive(text.data(), 4096, 0, kTag, &request));
-    FZ_RETURN_IF_ERROR(wait(&request));
+    FZ_RETURN_IF_ERROR(mpi->ReceiveNow(text.data(), kWords, 0));
   } else {
-    for (int to = 1; to < mpi->size(); ++to) {
-      Mpi::Request request;
-      FZ_RETURN_IF_ERROR(mpi->Send(text.data(), 4096, to, kTag, &request));
-      FZ_RETURN_IF_ERROR(wait(&request));
-    }
+    for (int to = 1; to < mpi->size(); ++to)
+      FZ_RETURN_IF_ERROR(mpi->SendNow(text.data(), kWords, to));
   }
   return std::string(text.c_str());
+}
+
+// Whether it is so on all ranks.
+StatusOr<bool> OnAll(Mpi* mpi, bool mine) {
+  char all = mine;
+  for (int from = 1; from < mpi->size() && mpi->rank() == 0; ++from) {
+    char its = 0;
+    FZ_RETURN_IF_ERROR(mpi->ReceiveNow(&its, 1, from));
+    all = all && its;
+  }
+  if (mpi->rank() > 0) FZ_RETURN_IF_ERROR(mpi->SendNow(&all, 1, 0));
+  FZ_ASSIGN_OR_RETURN(const std::string told, ShareByMpi(mpi, all ? "1" : "0"));
+  return told == "1";
 }
 
 int64_t AddGroup(World* w, std::vector<int> ranks) {
@@ -104,6 +78,51 @@ int64_t AddGroup(World* w, std::vector<int> ranks) {
   return at->second;
 }
 
+Status JoinByMpi(World* w, const Launched& launched, const InitOptions& options) {
+  FZ_RETURN_IF_ERROR(w->mpi.Open());
+  if (w->mpi.size() != launched.size) {
+    return RuntimeError("[distributed] ", launched.by, " started ", launched.size, " processes, ",
+                        w->mpi.version(), " knows of ", w->mpi.size(),
+                        ": they are of different MPIs; FRAZIL_MPI_LIBRARY names the launcher's.");
+  }
+  w->rank = w->mpi.rank();
+  w->size = w->mpi.size();
+  const bool has = w->registered && w->registered->Check().ok();
+  FZ_ASSIGN_OR_RETURN(w->accelerated, OnAll(&w->mpi, has));
+  FZ_ASSIGN_OR_RETURN(w->liveness,
+                      Liveness::Start(w->rank, w->size, options.timeout, [&](std::string text) {
+                        return ShareByMpi(&w->mpi, std::move(text));
+                      }));
+  w->has_mpi = true;
+  return absl::OkStatus();
+}
+
+// Without MPI all that travels does so between GPUs.
+Status JoinByTcp(World* w, const Launched& launched, const InitOptions& options) {
+  const Status usable = w->registered ? w->registered->Check()
+                                      : RuntimeError("[distributed] this build has no GPUs.");
+  if (!usable.ok()) {
+    return RuntimeError("[distributed] ", launched.by, " started ", launched.size,
+                        " processes and tells MPI nothing of them. Without MPI tensors travel over "
+                        "NCCL between GPUs, which cannot be used here: ",
+                        usable.message(), " With MPI: ", launched.advice, ".");
+  }
+  const Meeting& m = launched.meeting;
+  if (m.rank < 0 || m.rank >= m.size || m.host.empty() || m.port <= 0) {
+    return RuntimeError("[distributed] ", launched.by, " started ", m.size,
+                        " processes, but its variables do not say which this is and where rank 0 "
+                        "is: rank ",
+                        m.rank, ", address '", m.host, "', port ", m.port,
+                        "; set RANK, MASTER_ADDR and MASTER_PORT, or ", launched.advice, ".");
+  }
+  w->rank = m.rank;
+  w->size = m.size;
+  const auto share = [&](const std::string& text) { return ShareByTcp(m, text); };
+  FZ_ASSIGN_OR_RETURN(w->liveness, Liveness::Start(w->rank, w->size, options.timeout, share));
+  w->accelerated = true;
+  return absl::OkStatus();
+}
+
 void AddAll(World* w) {
   if (!w->groups.empty()) return;
   std::vector<int> all(static_cast<size_t>(w->size));
@@ -111,41 +130,43 @@ void AddAll(World* w) {
   AddGroup(w, std::move(all));
 }
 
-}  // namespace
-
-Status Init(const InitOptions& options) {
+// Whether this is the first time.
+StatusOr<bool> Join(const InitOptions& options) {
   World& w = TheWorld();
   const MutexLock lock(&w.mutex);
-  if (!(options.timeout > 0)) {
-    return ValueError("[distributed] timeout must be above 0 seconds, got ", options.timeout, ".");
-  }
-  if (w.initialized) return absl::OkStatus();
+  if (w.initialized) return false;
   FZ_ASSIGN_OR_RETURN(const Launched launched, ReadLauncher());
   if (launched.size > 1) {
-    FZ_RETURN_IF_ERROR(w.mpi.Open());
-    if (w.mpi.size() != launched.size) {
-      return RuntimeError("[distributed] ", launched.by, " started ", launched.size, " processes, ",
-                          w.mpi.version(), " knows of ", w.mpi.size(),
-                          ": they are of different MPIs; FRAZIL_MPI_LIBRARY names the launcher's.");
-    }
-    w.rank = w.mpi.rank();
-    w.size = w.mpi.size();
-    FZ_ASSIGN_OR_RETURN(w.liveness,
-                        Liveness::Start(w.rank, w.size, options.timeout, [&](std::string text) {
-                          return ShareByMpi(&w.mpi, std::move(text));
-                        }));
+    FZ_RETURN_IF_ERROR(launched.mpi ? JoinByMpi(&w, launched, options)
+                                    : JoinByTcp(&w, launched, options));
     w.groups.clear();
     w.numbers.clear();
   }
+  w.local_rank = launched.local_rank;
   AddAll(&w);
+  w.collective_timeout = options.collective_timeout;
   w.process = getpid();
   w.initialized = true;
-  return absl::OkStatus();
+  return true;
 }
 
+}  // namespace
+
+Status Init(const InitOptions& options) {
+  for (const auto& [name, seconds] : {std::pair("timeout", options.timeout),
+                                      {"collective_timeout", options.collective_timeout}}) {
+    if (!(seconds > 0))
+      return ValueError("[distributed] ", name, " must be above 0 seconds, got ", seconds, ".");
+  }
+  FZ_ASSIGN_OR_RETURN(const bool first, Join(options));
+  return first ? MeasureLink() : absl::OkStatus();
+}
+
+double CollectiveTimeout() { return TheWorld().collective_timeout; }
 bool Initialized() { return TheWorld().initialized; }
 int Rank() { return TheWorld().rank; }
 int Size() { return TheWorld().size; }
+int LocalRank() { return TheWorld().local_rank; }
 std::string Library() { return TheWorld().mpi.version(); }
 
 const Members& GroupNumbered(int64_t number) {
@@ -181,31 +202,40 @@ void Abandon(const std::string& why) {
   World& w = TheWorld();
   if (!w.liveness || w.process != getpid()) return;
   w.liveness->Fail(why);
-  w.liveness->Linger(2);
+  w.liveness->Linger(2 * tuned::kRanksUnderWay);
 }
 
 void Finalize() {
   World& w = TheWorld();
   if (!w.liveness || w.process != getpid()) return;
+  if (w.accelerated) w.registered->Finish();
   w.liveness->Leave();
   const auto all_left = [&] {
     for (int rank = 0; rank < w.size; ++rank)
       if (rank != w.rank && !w.liveness->left(rank)) return false;
     return true;
   };
-  while (!w.liveness->failed() && !all_left())
+  const auto until =
+      std::chrono::steady_clock::now() + std::chrono::duration<double>(w.collective_timeout);
+  while (!w.liveness->failed() && !all_left()) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  if (w.liveness->failed()) {
-    w.liveness->Linger(1);
-  } else {
-    w.mpi.Finalize();
+    if (std::chrono::steady_clock::now() > until) w.liveness->Fail("ended, and others did not");
   }
+  if (w.liveness->failed()) return w.liveness->Linger(tuned::kRanksUnderWay);
+  if (w.accelerated) w.registered->Close();
+  if (w.has_mpi) w.mpi.Finalize();
 }
 
 Mpi* TheMpi() {
   World& w = TheWorld();
-  return w.liveness ? &w.mpi : nullptr;
+  return w.has_mpi ? &w.mpi : nullptr;
 }
 Liveness* TheLiveness() { return TheWorld().liveness.get(); }
+
+void RegisterAccelerator(const Accelerator* accelerator) { TheWorld().registered = accelerator; }
+const Accelerator* TheAccelerator() {
+  const World& w = TheWorld();
+  return w.accelerated ? w.registered : nullptr;
+}
 
 }  // namespace frazil::distributed

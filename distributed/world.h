@@ -2,9 +2,11 @@
 // and whether all are well. Called by the bindings, by distributed/functions.h and by
 // distributed/collectives.h.
 //
-// A process that no launcher started is a world of its own, in which every collective is local and
-// no MPI is opened. MPI is asked for threads; where it has none, calls of it are made one at a time
-// under one lock, as they are anyway.
+// Where the launcher tells MPI nothing (torchrun, Slurm without PMI), the ranks meet by TCP and all
+// that travels does so over NCCL (distributed/accelerator.h); beside MPI that carries the tensors of
+// GPUs, if all ranks have it. A process that no launcher started is a world of its own, in which
+// every collective is local and nothing is opened. MPI is asked for threads; where it has none, calls
+// of it are made one at a time under one lock, as they are anyway.
 //
 // Invariants: Init happens once; what it read of the launcher agrees with what MPI says, or is an
 // error; once the world has failed every collective says why, at once and in every process.
@@ -31,6 +33,8 @@ struct Members {
 
 struct InitOptions {
   double timeout = 10;  // seconds without a sign of life after which a rank counts as lost
+  // Seconds that a collective waits for the messages of ranks that are alive.
+  double collective_timeout = 1800;
 };
 
 Status Init(const InitOptions& options = {});
@@ -38,6 +42,8 @@ bool Initialized();
 // 0 and 1 before Init.
 int Rank();
 int Size();
+int LocalRank();        // among the ranks of this machine, as far as the launcher says
+double CollectiveTimeout();
 std::string Library();  // whose MPI; empty in a world of 1
 
 // Of all ranks: what is numbered 0. Others have the numbers that this process met them in.
@@ -57,7 +63,7 @@ void Finalize();
 
 namespace frazil::distributed {
 
-// For distributed/collectives.cc: null in a world of 1.
+// For distributed/collectives.cc: null in a world of 1, TheMpi also where there is none.
 Mpi* TheMpi();
 Liveness* TheLiveness();
 

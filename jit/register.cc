@@ -6,6 +6,7 @@
 #include "jit/cache/kernel_cache.h"
 #include "jit/eager/eager.h"
 #include "jit/run/cuda/backend.h"
+#include "jit/run/cuda/collective.h"
 #include "jit/run/npu/backend.h"
 #include "jit/segment.h"
 #include "kernels/gemm/asmjit_stderr.h"
@@ -16,6 +17,7 @@ namespace frazil::jit {
 void RegisterDevices() {
   RegisterBackend(DeviceKind::kNpu, NpuBackend());
   RegisterBackend(DeviceKind::kCuda, CudaBackend());
+  distributed::RegisterAccelerator(NcclAccelerator());
 }
 
 void RegisterJit() {

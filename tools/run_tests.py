@@ -40,7 +40,8 @@ class Suite:
 
 # What CUDA tests open instead of NVIDIA's libraries.
 FAKES = tuple(
-    f"tests/cuda/fake/{name}" for name in ("libcuda.so.1", "libnvrtc.so.12", "libcublasLt.so.12")
+    f"tests/cuda/fake/{name}"
+    for name in ("libcuda.so.1", "libnvrtc.so.12", "libcublasLt.so.12", "libnccl.so.2")
 )
 
 # The table: add a suite here together with its first test. They begin in this order.
@@ -72,7 +73,12 @@ SUITES = {
         interpreters="nightly",
         targets=(*FAKES, "tests/cuda/cuda_corpus", "tests/cuda/cuda_texts"),
     ),
-    "distributed": Suite(python=True, sanitized=False),
+    "distributed": Suite(
+        cpp=True,
+        python=True,
+        sanitized=False,
+        targets=(*FAKES, "tests/distributed/ranks"),
+    ),
     "goldens": Suite(cpp=True),
     "hazards": Suite(python=True, sanitized=False, interpreters="nightly"),
     "corpus": Suite(python=True, sanitized=False, interpreters="nightly"),

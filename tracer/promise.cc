@@ -155,7 +155,7 @@ bool PromisedCall::Skip() {
   if (!MakeReady()) return NotSkipped();
   int kernels = 0;
   const auto ran = script_->Run(cells_, &outputs_, &kernels);
-  if (!ran.ok() && IsInterrupted(ran.status())) status_ = ran.status();
+  if (!ran.ok() && (IsInterrupted(ran.status()) || script_->has_effects())) status_ = ran.status();
   if (!ran.ok() || !*ran) {  // no memory: the body needs the least at a time
     if (ran.ok()) MayLearn();
     return NotSkipped();

@@ -133,7 +133,8 @@ class PromisedCall {
   bool is_check() const { return check_; }
   // It is learnt from nevertheless.
   void LearnAtOnce() { refused_ = false; }
-  // Not OK if Skip was interrupted: the call is to end with it, and nothing has changed.
+  // Not OK if Skip was interrupted, or failed when other processes had seen a part of it: the call
+  // is to end with it, and nothing has changed here.
   const Status& status() const { return status_; }
   // How many calls in a row, this one included, met a kind that was not known.
   int64_t strangers() const { return strangers_; }

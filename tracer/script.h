@@ -49,6 +49,8 @@ class Script {
   // an outcome is not known or an index check fails: the body has to run.
   StatusOr<const LearntCall*> Run(Cells cells, absl::InlinedVector<Tensor, 4>* outputs,
                                   int* kernels) const;
+  // Once it has run, even in part, the body must not run in its place.
+  bool has_effects() const { return has_effects_; }
   // Whether the call is one small kernel with one result that reads none but the first `cells`.
   bool is_quick(size_t cells) const;
   // The result's value, the caller's own; null: nothing has happened.
@@ -63,9 +65,10 @@ class Script {
   std::vector<std::shared_ptr<const LearntCall>> paths_;
   std::vector<std::unique_ptr<Stage>> stages_;  // the first is the root, before its followers
   int registers_ = 0;                           // results that are kept at a time
-  bool unlocks_ = false;   // while a plan runs, the content of cells may be replaced
-  bool merged_ = false;    // plans reach over marks (tracer/pieces)
-  bool straight_ = false;  // one segment whose results, in order, are the call's; nothing else
+  bool unlocks_ = false;      // while a plan runs, the content of cells may be replaced
+  bool has_effects_ = false;  // that other processes see
+  bool merged_ = false;       // plans reach over marks (tracer/pieces)
+  bool straight_ = false;     // one segment whose results, in order, are the call's; nothing else
   int kernels_ = 0, compiled_ = 0;
   int64_t bytes_ = 0;
 };

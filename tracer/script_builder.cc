@@ -12,6 +12,10 @@ namespace frazil::tracer {
 
 namespace {
 
+// A skipped call that met another outcome would leave it to the body to exchange all once more.
+constexpr std::string_view kReadsBehind =
+    "the body reads data behind an exchange with other processes";
+
 bool SameNumber(const Value& a, const Value& b) {
   return a.immediate && b.immediate && a.dtype == b.dtype && a.layout == b.layout && a.imm == b.imm;
 }
@@ -134,7 +138,9 @@ void ScriptBuilder::OnSegment(absl::Span<const Node* const> path, absl::Span<con
 bool ScriptBuilder::Repeat(absl::Span<const Node* const> path, absl::Span<const ValueRef> slots,
                            Precision precision) {
   const Program& program = learnt_->program;
-  if (last_.times == 0 || path.empty() || path.back() != last_.end || results_ != last_.End() ||
+  // What other processes see stays in the order of the program, call by call.
+  if (has_effect_ || last_.times == 0 || path.empty() || path.back() != last_.end ||
+      results_ != last_.End() ||
       program.calls.size() != static_cast<size_t>(last_.call + last_.calls) || !open_ ||
       program.marks.size() != static_cast<size_t>(last_.mark + 1) ||
       program.marks.back().precision != precision)
@@ -208,6 +214,7 @@ void ScriptBuilder::OnRead(const Value& value, Reading how) {
   if (how == Reading::kInside || done()) return;
   if (how == Reading::kBytes) return Refuse("the body reads a tensor's bytes");
   if (IsInexact(value.dtype)) return Refuse("the body reads a float into the program");
+  if (has_effect_) return Refuse(kReadsBehind);
   const auto host = OnHost(value);
   if (!host.ok()) return Refuse("the body reads a tensor whose device failed");
   Mark& mark = MarkOf(Mark::Kind::kNumber, value);
@@ -257,6 +264,7 @@ void ScriptBuilder::UseAlikeStates() {
 void ScriptBuilder::OnIndexCheck(std::string_view op, const Value& indices, IndexRange range,
                                  std::string_view of) {
   if (done()) return;
+  if (has_effect_) return Refuse(kReadsBehind);
   Mark& mark = MarkOf(Mark::Kind::kIndexCheck, indices);
   mark.range = range;
   mark.check = op;

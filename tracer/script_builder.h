@@ -72,6 +72,8 @@ class ScriptBuilder {
                     std::string_view of);
 
   void OnGradient(const GradNode& leaf);
+  // Other processes see a call of the segment in progress.
+  void OnEffect() { has_effect_ = true; }
 
   // The call cannot be skipped, ever: why. The first reason counts. What was kept for it goes.
   void Refuse(std::string_view why);
@@ -134,6 +136,7 @@ class ScriptBuilder {
   std::vector<ValueRef> unknown_;
   static constexpr size_t kMaxUnknown = 1 << 12, kMaxWords = 1 << 14;
   static constexpr ValueId kFirstUnknown = kNoValue + 1;
+  bool has_effect_ = false;  // so far
   bool postponed_ = false;
   std::string refusal_;
 };

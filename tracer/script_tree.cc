@@ -4,6 +4,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/hash/hash.h"
+#include "core/collective.h"
 
 namespace frazil::tracer {
 
@@ -39,6 +40,12 @@ void ScriptTree::Fill(Stage* stage, const Piece& piece, const Parts& parts) {
   script_->unlocks_ |= stage->read != kNoValue && !CpuAddresses(parts.TypeOf(stage->read).device);
   stage->slots = std::move(part.from);
   stage->results = static_cast<int32_t>(part.results.size());
+  int32_t result = 0;
+  for (const Program::Call& call : part.program.calls) {
+    if (!call->composite && HasEffect(call->primitive())) stage->effect = result;
+    result += static_cast<int32_t>(call->results.size());
+  }
+  script_->has_effects_ |= stage->effect >= 0;
   stage->ahead = piece.ahead;
   if (!piece.ahead && !piece.merged && static_cast<size_t>(piece.mark) < learnt.planned.size())
     stage->made = &learnt.planned[piece.mark];
@@ -112,6 +119,11 @@ void ScriptTree::FindLives(Stage* stage, Results* wanted) {
   stage->live.resize(static_cast<size_t>(stage->results + 63) / 64);
   for (int32_t r = 0; r < stage->results; ++r) {
     if (is_wanted(stage->first_result + r)) stage->live[r / 64] |= uint64_t{1} << (r % 64);
+  }
+  // Whoever reads it, it has to happen; the calls before it stand behind it (jit/segment.cc).
+  if (const int32_t r = stage->effect; r >= 0) {
+    stage->live[r / 64] |= uint64_t{1} << (r % 64);
+    if (!is_wanted(stage->first_result + r)) ended.insert(stage->first_result + r);
   }
   // Constants are never overwritten. A register is, if this is its last use, and so is what a cell
   // holds, if every call replaces it and nothing can come between.

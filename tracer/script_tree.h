@@ -27,7 +27,8 @@ struct Script::Stage {
   std::vector<ValueId> slots;            // what its parameters are
   ValueId first_result = 0;
   int32_t results = 0;
-  bool ahead = false;                         // its results are read here alone
+  int32_t effect = -1;  // the result of the last call that other processes see
+  bool ahead = false;   // its results are read here alone
   const LearntCall::Planned* made = nullptr;  // while the body ran
 
   std::vector<ValueId> ended;  // that nothing reads from here on

@@ -203,7 +203,7 @@ void Session::Defer(Node* node, const Request& request, absl::Span<Tensor> outpu
   }
   if (!node->composite && HasEffect(node->primitive())) {
     last_effect_ = static_cast<int32_t>(values_.size()) - 1;
-    if (builder_) builder_->Refuse("the body exchanges data with other processes");
+    if (builder_) builder_->OnEffect();
   }
   Advance(node);
 }

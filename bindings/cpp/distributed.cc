@@ -13,6 +13,7 @@ void init(double timeout) {
 void finalize() { Finalize(); }
 int rank() { return Rank(); }
 int size() { return Size(); }
+int local_rank() { return LocalRank(); }
 
 Group group(const std::vector<int64_t>& ranks) {
   const auto number = NumberOf(ranks);

@@ -3,7 +3,7 @@
 //     fz::distributed::init();
 //     fz::Tensor total = fz::distributed::all_reduce(part);
 //
-// A program is started by mpirun or Slurm; one that nobody started so is a world of one process.
+// A program is started by mpirun, Slurm or torchrun; one that nobody started so is a world of one process.
 // docs/distributed.md tells of launching, of the order of sums and of failures. Invariant: every rank
 // of a group makes the same calls in the same order; errors are thrown.
 #pragma once
@@ -23,6 +23,8 @@ void init(double timeout = 10);
 void finalize();
 int rank();
 int size();
+// Among the ranks of this machine: cuda:local_rank() is a GPU that no other takes.
+int local_rank();
 
 // Some of the ranks; all by default.
 class Group {

@@ -5,6 +5,7 @@
 #include "bindings/python/movement.h"
 #include "core/threads/long_work.h"
 #include "distributed/functions.h"
+#include "distributed/link.h"
 #include "distributed/world.h"
 
 namespace frazil::python {
@@ -15,7 +16,7 @@ namespace d = frazil::distributed;
 std::optional<Reduction> ReductionOf(PyObject* object) {
   constexpr const char* kNames[] = {"sum", "mean", "prod", "min", "max"};
   const char* const name = PyUnicode_Check(object) ? PyUnicode_AsUTF8(object) : nullptr;
-  for (int i = 0; name && i < static_cast<int>(Reduction::kReductions); ++i)
+  for (int i = 0; name && i < static_cast<int>(std::size(kNames)); ++i)
     if (std::string_view(name) == kNames[i]) return static_cast<Reduction>(i);
   PyErr_Format(PyExc_ValueError,
                "[distributed] op must be 'sum', 'mean', 'prod', 'min' or 'max', got %R.", object);
@@ -23,12 +24,13 @@ std::optional<Reduction> ReductionOf(PyObject* object) {
 }
 
 FZ_FAST(Init) {
-  FZ_ARGS(1, "init(timeout, /)");
+  FZ_ARGS(2, "init(timeout, collective_timeout, /)");
   const double timeout = PyFloat_AsDouble(a[0]);
+  const double collective_timeout = PyErr_Occurred() ? 0 : PyFloat_AsDouble(a[1]);
   if (PyErr_Occurred()) return nullptr;
   const Status s = [&] {
     const HostUnlocked unlocked;
-    return d::Init({.timeout = timeout});
+    return d::Init({.timeout = timeout, .collective_timeout = collective_timeout});
   }();
   if (!s.ok()) return Raise(s);
   Py_RETURN_NONE;
@@ -38,6 +40,17 @@ FZ_FAST(State) {
   FZ_ARGS(0, "state()");
   return Py_BuildValue("(iiNs)", d::Rank(), d::Size(), PyBool_FromLong(d::Initialized()),
                        d::Library().c_str());
+}
+
+FZ_FAST(LocalRank) {
+  FZ_ARGS(0, "local_rank()");
+  return PyLong_FromLong(d::LocalRank());
+}
+
+FZ_FAST(LinkOf) {
+  FZ_ARGS(0, "link()");
+  const d::Link& link = d::TheLink();
+  return Py_BuildValue("(ddd)", link.overhead, link.latency, link.bandwidth);
 }
 
 FZ_FAST(GroupOf) {
@@ -126,8 +139,11 @@ FZ_FAST(SwapHistory) {
 
 std::vector<FunctionRow> DistributedFunctions() {
   return {
-      {"init(timeout, /)", "Joins the processes that the launcher started.", Init},
+      {"init(timeout, collective_timeout, /)", "Joins the processes that the launcher started.",
+       Init},
       {"state()", "Rank, number of ranks, whether they were joined, and whose MPI it is.", State},
+      {"local_rank()", "Number among the ranks of this machine.", LocalRank},
+      {"link()", "Seconds a collective costs, seconds on the way, bytes a second.", LinkOf},
       {"group(ranks, /)", "The number of the group of these ranks.", GroupOf},
       {"abandon(why, /)", "Tells the others that this rank ends by an error.", Abandon},
       {"finalize()", "Ends MPI.", Finalize},

@@ -17,6 +17,7 @@ std::array<std::atomic<Device*>, kMost> g_open{};
 }  // namespace
 
 thread_local CUstream Device::t_captured = nullptr;
+thread_local CUstream Device::t_other = nullptr;
 
 StatusOr<int> Device::Count() {
   FZ_ASSIGN_OR_RETURN(const DriverTable* driver, Driver());
@@ -170,8 +171,9 @@ Status Device::CopyIn(CUdeviceptr to, const void* from, size_t bytes) {
 Status Device::CopyOut(void* to, CUdeviceptr from, size_t bytes) {
   if (bytes == 0) return absl::OkStatus();
   FZ_RETURN_IF_ERROR(Enter());
-  return Check(staging_->Out(static_cast<char*>(to), from, bytes, stream_),
-               StrCat("copying ", bytes, " bytes from the device"));
+  FZ_RETURN_IF_ERROR(Check(staging_->Out(static_cast<char*>(to), from, bytes, stream_),
+                           StrCat("copying ", bytes, " bytes from the device")));
+  return Broken();
 }
 
 Status Device::CopyWithin(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
@@ -237,12 +239,25 @@ Status Device::Synchronize() {
     before = launches_;
   }
   FZ_RETURN_IF_ERROR(Check(driver_.StreamSynchronize(stream_), "waiting"));
+  FZ_RETURN_IF_ERROR(Broken());
   MutexLock lock(&mutex_);
   if (launches_ == before) {
     launches_ = 0;
     recent_ = {};
   }
   return absl::OkStatus();
+}
+
+void Device::Break(const Status& why) {
+  MutexLock lock(&mutex_);
+  if (why_broken_.ok()) why_broken_ = why;
+  broken_.store(true, std::memory_order_release);
+}
+
+Status Device::Broken() {
+  if (__builtin_expect(!broken_.load(std::memory_order_acquire), 1)) return absl::OkStatus();
+  MutexLock lock(&mutex_);
+  return why_broken_;
 }
 
 Status Device::Join(CUstream from, CUstream to) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -48,8 +49,17 @@ class Device {
   int index() const { return index_; }
   const DeviceInfo& info() const { return info_; }
   const DriverTable& driver() const { return driver_; }
-  // Inside Capture: the stream that is captured.
-  CUstream stream() const { return t_captured ? t_captured : stream_; }
+  // Inside Capture: the stream that is captured. Inside OnStream: that one.
+  CUstream stream() const {
+    return t_captured ? t_captured : __builtin_expect(t_other != nullptr, 0) ? t_other : stream_;
+  }
+  // What this thread queues goes to another stream, which its owner joins to the device's.
+  class OnStream {
+   public:
+    explicit OnStream(CUstream stream) { t_other = stream; }
+    ~OnStream() { t_other = nullptr; }
+    OnStream(const OnStream&) = delete;
+  };
   // In this thread.
   bool capturing() const { return t_captured != nullptr; }
   CUcontext context() const { return context_; }
@@ -83,6 +93,10 @@ class Device {
   // Waits for all work; OK, or what went wrong since the last wait.
   Status Synchronize();
 
+  // What is queued will never be right (other processes were to send a part of it): from now on
+  // every wait is this error.
+  void Break(const Status& why);
+
   // Makes stream() wait for what is queued on `other`, and the other way round: for streams of
   // other libraries (DLPack) and of other devices.
   Status WaitFor(CUstream other) { return Join(other, stream_); }
@@ -105,7 +119,9 @@ class Device {
   Status Check(CUresult result, std::string_view what);
   std::string RecentLaunches() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  static thread_local CUstream t_captured;
+  Status Broken() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  static thread_local CUstream t_captured, t_other;
 
   const int index_;
   const DriverTable& driver_;
@@ -121,6 +137,8 @@ class Device {
   // Launches since the last wait, the oldest overwritten first.
   std::array<LaunchNameRef, kRecent> recent_ ABSL_GUARDED_BY(mutex_);
   size_t launches_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::atomic<bool> broken_{false};
+  Status why_broken_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace frazil::cuda

@@ -205,17 +205,16 @@ const Loaded<CublasLtTable>& LoadedCublasLt() {
   return *loaded;
 }
 
-// Collectives between processes are not used yet; its version is told.
-struct NcclTable {
-  int (*GetVersion)(int* version);
-};
 const Loaded<NcclTable>& LoadedNccl() {
   static const auto* loaded = [] {
     auto* nccl = new Loaded<NcclTable>{Open(NcclLibrary())};
     Opened& opened = nccl->opened;
     if (!opened.handle) return nccl;
     std::string missing;
-    Find(opened, "ncclGetVersion", &nccl->table.GetVersion, &missing);
+#define FZ_NCCL(symbol, name, result, parameters) \
+  Find(opened, #symbol, &nccl->table.name, &missing);
+#include "jit/cuda/nccl.def"
+#undef FZ_NCCL
     opened.status = Missing(NcclLibrary(), opened, missing);
     int version = 0;  // 2.27.3 is 22703
     if (opened.status.ok()) nccl->table.GetVersion(&version);
@@ -246,6 +245,12 @@ StatusOr<const NvrtcTable*> Nvrtc() {
 }
 StatusOr<const CublasLtTable*> CublasLt() {
   const auto& loaded = LoadedCublasLt();
+  if (!loaded.status().ok()) return loaded.status();
+  return &loaded.table;
+}
+
+StatusOr<const NcclTable*> Nccl() {
+  const auto& loaded = LoadedNccl();
   if (!loaded.status().ok()) return loaded.status();
   return &loaded.table;
 }

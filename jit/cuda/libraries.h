@@ -29,10 +29,18 @@ struct CublasLtTable {
 #undef FZ_CUBLASLT
 };
 
+struct NcclTable {
+#define FZ_NCCL(symbol, name, result, parameters) result(*name) parameters;
+#include "jit/cuda/nccl.def"
+#undef FZ_NCCL
+};
+
 // cuInit has succeeded, and the driver is new enough for what frazil calls (12.0).
 StatusOr<const DriverTable*> Driver();
 StatusOr<const NvrtcTable*> Nvrtc();
 StatusOr<const CublasLtTable*> CublasLt();
+// 2.14 or newer, whose communicators do not block.
+StatusOr<const NcclTable*> Nccl();
 
 // What was found, for fz.cuda.versions(): "12.9", or why not.
 struct LibraryRow {

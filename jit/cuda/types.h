@@ -2,7 +2,7 @@
 // CUDA headers. Called by everything in jit/cuda and by the fake libraries of the tests. Invariant:
 // names, values and layouts are those of the CUDA 12 and 13 driver API, NVRTC and cuBLASLt manuals
 // (docs.nvidia.com/cuda), compared with the headers of CUDA 12.9 and 13.0 (nvrtc.h: 12.9 and 13.5,
-// cublasLt.h: 12.9); nothing here calls anything.
+// cublasLt.h: 12.9), and those of NCCL 2 (nccl.h); nothing here calls anything.
 #pragma once
 
 #include <cstddef>
@@ -118,5 +118,36 @@ enum : int {
   kEpilogueGeluBias = 36
 };
 inline constexpr int kOpN = 0, kOpT = 1;
+
+using NcclComm = struct ncclComm*;
+using NcclResult = int;
+struct NcclId {
+  char bytes[128];
+};
+// ncclConfig_t as NCCL 2.14 had it: later ones take what a smaller one leaves out as not set.
+struct NcclConfig {
+  size_t size = sizeof(NcclConfig);
+  unsigned magic = 0xcafebeef;
+  unsigned version = 21400;
+  int blocking = 0;
+};
+// ncclResult_t.
+inline constexpr NcclResult kNcclSuccess = 0, kNcclUnhandledCudaError = 1, kNcclSystemError = 2,
+                            kNcclInternalError = 3, kNcclInvalidArgument = 4, kNcclInvalidUsage = 5,
+                            kNcclRemoteError = 6, kNcclInProgress = 7;
+// ncclDataType_t and ncclRedOp_t.
+enum : int {
+  kNcclInt8 = 0,
+  kNcclUint8 = 1,
+  kNcclInt32 = 2,
+  kNcclUint32 = 3,
+  kNcclInt64 = 4,
+  kNcclUint64 = 5,
+  kNcclFloat16 = 6,
+  kNcclFloat32 = 7,
+  kNcclFloat64 = 8,
+  kNcclBfloat16 = 9
+};
+inline constexpr int kNcclSum = 0;
 
 }  // namespace frazil::cuda

@@ -115,6 +115,9 @@ int Followed(const Graph& graph, const Grouping& grouping) {
 std::optional<Grouping> OrderByMemory(const Graph& graph, const Grouping& grouping, int64_t worth) {
   const size_t count = grouping.groups.size();
   if (count < 3 || count > tuned::kMostOrderedGroups) return std::nullopt;
+  // The pass `overlap` has said when collectives begin and are waited for.
+  for (const Node& node : graph.nodes)
+    if (!node.input && node.op == OpId::k_collective_wait) return std::nullopt;
   const int64_t now = PeakBytes(graph, grouping);
   if (now < worth) return std::nullopt;
   Grouping other = Orderer(graph, grouping).Greedy();

@@ -33,7 +33,9 @@ class Placer {
       }
       absl::InlinedVector<int32_t, 3> operands;
       for (const int32_t old : node.operands) {
-        FZ_ASSIGN_OR_RETURN(const int32_t placed, Place(node, now_[old]));
+        // What a collective only runs behind is not read.
+        const bool order = node.op == OpId::k_collective && !operands.empty();
+        FZ_ASSIGN_OR_RETURN(const int32_t placed, order ? now_[old] : Place(node, now_[old]));
         operands.push_back(placed);
       }
       FZ_ASSIGN_OR_RETURN(const int32_t id, new_.AddOp(node.op, operands, node.attrs, node.origin));

@@ -36,7 +36,10 @@ class CollectiveCall final : public LibraryCall {
       CopyDense(*x_, SizeOf(call_.dtype), operands[0], dense.get());
       x = dense.get();
     }
-    if (started_ && !dense) return distributed::Start(call_, x, result);
+    if (started_ && !dense && !distributed::WithoutMpi()) {
+      distributed::Start(call_, x, result);
+      return absl::OkStatus();
+    }
     return distributed::Run(call_, x, result);
   }
   int64_t work() const override { return work_; }
@@ -52,7 +55,8 @@ class CollectiveCall final : public LibraryCall {
 // Of a result that lies where the collective was told to put it.
 class WaitCall final : public LibraryCall {
  public:
-  explicit WaitCall(const Node& node) : bytes_(BytesOf(node)), work_(WorkOf(node)) {}
+  WaitCall(const Node& node, std::string what)
+      : bytes_(BytesOf(node)), work_(WorkOf(node)), what_(std::move(what)) {}
 
   Status Run(absl::Span<char* const> operands, char* result) const override {
     FZ_RETURN_IF_ERROR(distributed::Wait(operands[0]));
@@ -61,17 +65,23 @@ class WaitCall final : public LibraryCall {
   }
   bool in_place() const override { return true; }
   int64_t work() const override { return work_; }
-  std::string text() const override { return "wait for a collective"; }
+  std::string text() const override { return "wait for " + what_; }
 
  private:
   const int64_t bytes_, work_;
+  const std::string what_;
 };
 
 }  // namespace
 
 std::unique_ptr<const LibraryCall> MakeCollective(const Graph& graph, int32_t id) {
   const Node& node = graph.nodes[id];
-  if (node.op == OpId::k_collective_wait) return std::make_unique<WaitCall>(node);
+  if (node.op == OpId::k_collective_wait) {
+    const Node& x = graph.nodes[node.operands[1]];
+    const AttrSpan attrs = graph.nodes[node.operands[0]].attrs;
+    const auto call = distributed::CollectiveCall::Of(attrs, x.dtype, x.layout->shape);
+    return std::make_unique<WaitCall>(node, call.text());
+  }
   return std::make_unique<CollectiveCall>(graph.nodes[node.operands[0]], node);
 }
 

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <fstream>
 
+#include "core/backend.h"
 #include "core/check.h"
 #include "core/config.h"
 #include "core/profile.h"
@@ -135,12 +136,22 @@ StatusOr<Decided> Decide(Graph graph, const CompileOptions& options,
   return Decided{std::move(graph), std::move(grouping)};
 }
 
+// Where collectives of devices run: not in each process at the same place, as its world has ways.
+std::string PlacesOf(const Graph& graph) {
+  std::string out;
+  for (const Node& node : graph.nodes) {
+    if (node.input || node.op != OpId::k_collective || CpuAddresses(node.device)) continue;
+    StrAppend(&out, int(BackendOf(node.device).Where(node.op)), " ");
+  }
+  return out;
+}
+
 // The graph as it was recorded and whatever else Decide looks at.
 std::string KeyOf(const Graph& graph, const CompileOptions& options,
                   const CompileSettings& settings) {
   return StrCat(options.fuse, " ", options.precision == Precision::kBlas, " ",
                 settings.passes.off(), " ", settings.worth_recomputing, " ",
-                settings.worth_ordering, " ", Pack(graph));
+                settings.worth_ordering, " ", PlacesOf(graph), Pack(graph));
 }
 
 std::optional<Decided> UnpackDecided(std::string_view bytes, std::vector<std::string> origins) {

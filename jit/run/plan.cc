@@ -102,6 +102,14 @@ ValueRef ValueOver(const Result& result, Memory memory) {
                      memory.data);
 }
 
+// Collectives that end beside other steps, if need be in the body of a loop.
+bool Starts(const Graph& graph) {
+  return absl::c_any_of(graph.nodes, [](const Node& node) {
+    return (!node.input && node.op == OpId::k_collective_wait) ||
+           (node.loop && Starts(node.loop->body));
+  });
+}
+
 }  // namespace
 
 Plan::Plan(Schedule schedule, Graph graph, Grouping grouping, const BuildOptions& options)
@@ -112,9 +120,7 @@ Plan::Plan(Schedule schedule, Graph graph, Grouping grouping, const BuildOptions
       graph_(std::move(graph)),
       grouping_(std::move(grouping)),
       options_(options),
-      starts_(absl::c_any_of(
-          graph_.nodes,
-          [](const Node& node) { return !node.input && node.op == OpId::k_collective_wait; })),
+      starts_(Starts(graph_)),
       waits_(absl::c_any_of(graph_.nodes,
                             [](const Node& node) { return !CpuAddresses(node.device); })),
       bytes_(CountBytes()) {}

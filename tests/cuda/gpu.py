@@ -55,6 +55,11 @@ def cublaslt():
     return Control("libcublasLt.so.12", "fake_cublaslt")
 
 
+@cache
+def nccl():
+    return Control("libnccl.so.2", "fake_nccl")
+
+
 def without_fakes():
     """The environment of a process that uses NVIDIA's libraries."""
     return {name: value for name, value in os.environ.items() if name != "FRAZIL_CUDA_PATH"}

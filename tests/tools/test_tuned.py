@@ -1,4 +1,4 @@
-"""core/tuned.def: every row has a use, and its command is one that there is."""
+"""Tables of tuned numbers: every row has a use, and its command is one that there is."""
 
 import ast
 import re
@@ -8,11 +8,12 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 ROW = re.compile(r'^FZ_TUNED\((k\w+), ([\w:]+), (.+), "([^"]+)", "([^"]+)", "([^"]+)"\)$')
-FOLDERS = ("core", "kernels", "npu", "autograd", "tracer", "jit", "bindings")
+FOLDERS = ("core", "kernels", "distributed", "npu", "autograd", "tracer", "jit", "bindings")
 
 
 def rows():
-    lines = (ROOT / "core/tuned.def").read_text().splitlines()
+    tables = ("core/tuned.def", "distributed/tuned.def")
+    lines = [line for table in tables for line in (ROOT / table).read_text().splitlines()]
     matched = [ROW.match(line) for line in lines if line and not line.startswith("//")]
     assert all(matched), "a row is FZ_TUNED(name, type, value, unit, what, command)"
     return [match.groups() for match in matched]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["profile"]
 
-_STEP, _CALL, _BODY, _PLAN, _KERNEL = range(5)  # ProfileEvent::Kind
+_STEP, _CALL, _BODY, _PLAN, _KERNEL, _COLLECTIVE = range(6)  # ProfileEvent::Kind
 _UNKNOWN = "?"
 
 
@@ -228,6 +228,8 @@ class profile:  # noqa: N801
         for i in order:
             event = thread["events"][i]
             kind, name, line, _, _, begin, end = event
+            if kind == _COLLECTIVE:  # under way beside what the thread does
+                continue
             called, where = texts[name], texts[line]
             if kind == _STEP:
                 parts = self._parts(event)

@@ -140,7 +140,8 @@ class precision:  # noqa: N801
     {names}
 
     "default" is what PyTorch and JAX call the "highest" precision of float32 products, and "tf32"
-    what PyTorch calls "high" and JAX "tensorfloat32".
+    what PyTorch calls "high" and JAX "tensorfloat32". Within "native" sums over ranks, too
+    (`fz.distributed.all_reduce`, `reduce_scatter`), are those of the library that carries them.
     """
 
     def __init__(self, name: Literal["default", "tf32", "exact", "blas", "native"]) -> None:

@@ -2,20 +2,10 @@
 
 #include "core/str.h"
 #include "jit/emit/cuda/expr.h"
+#include "jit/emit/cuda/sum_text.h"
 
 namespace frazil::jit::cuda {
 namespace {
-
-// 16-bit floats round after every addition; the sum of two has at most one rounding in f32, which
-// changes nothing in the second (24 bits are at least 2 * 11 + 2).
-std::string Sum(DType dtype) {
-  if (dtype == DType::kF16) return "fz_f32_to_f16(fz_f16_to_f32(a) + fz_f16_to_f32(b))";
-  if (dtype == DType::kBF16) return "fz_f32_to_bf16(fz_bf16_to_f32(a) + fz_bf16_to_f32(b))";
-  if (IsBool(dtype)) return "a || b";
-  if (IsFloat(dtype)) return "a + b";
-  const std::string_view wide = SizeOf(dtype) == 8 ? "u64" : "u32";
-  return StrCat("(item_t)((", wide, ")a + (", wide, ")b)");
-}
 
 constexpr std::string_view kArgs = R"text(
 struct Axes {
@@ -85,7 +75,7 @@ std::string PutText(const PutShape& shape) {
   return StrCat("typedef ", TypeText(shape.dtype), " item_t;\ntypedef ",
                 shape.wide_indices ? "i64" : "i32", " index_t;\n#define RANK ", kMaxRank,
                 "\nFZ_DEVICE item_t combined(item_t a, item_t b) { return ",
-                shape.add ? Sum(shape.dtype) : "b", "; }\n", kArgs,
+                shape.add ? SumText(shape.dtype) : "b", "; }\n", kArgs,
                 "extern \"C\" __global__ void __launch_bounds__(", kPutThreads, ") ",
                 PutEntry(shape), kBlock);
 }

@@ -2,6 +2,7 @@
 
 #include "core/check.h"
 #include "jit/cuda/device.h"
+#include "jit/run/cuda/collective.h"
 #include "jit/run/cuda/entry.h"
 #include "jit/run/cuda/epilogue.h"
 #include "jit/run/cuda/graph.h"
@@ -12,12 +13,17 @@
 namespace frazil::jit {
 namespace {
 
+bool IsCollective(OpId op) { return op == OpId::k_collective || op == OpId::k_collective_wait; }
+
 class Cuda final : public DeviceBackend {
  public:
   std::string_view name() const override { return "cuda"; }
   int most() const override { return kMaxDevices; }
   Kernels kernels() const override { return {.long_rows = true}; }
-  Runs Where(OpId op) const override { return ClassOf(op).gpu; }
+  // Collectives travel over NCCL if the world has it on all ranks.
+  Runs Where(OpId op) const override {
+    return IsCollective(op) && distributed::TheAccelerator() ? Runs::kThere : ClassOf(op).gpu;
+  }
   Status Check(Device device) const override { return gpu::Device::Get(device.index()).status(); }
 
   StatusOr<StorageRef> Allocate(Device device, size_t bytes) const override {
@@ -50,6 +56,7 @@ class Cuda final : public DeviceBackend {
       std::unique_ptr<const LibraryCall> cpu) const override {
     const OpId op = graph.nodes[id].op;
     if (op == OpId::k_matmul) return MakeCudaMatmul(graph, id, origin, precision);
+    if (IsCollective(op)) return MakeCudaCollective(graph, id, origin);
     if (op == OpId::k_put) return MakeCudaPut(graph, id, origin);
     return cpu;
   }

@@ -1,6 +1,6 @@
 // What tests ask of the fake libraries, beyond what the real ones have: dlopen a library, dlsym
 // these. Each library has its own record: fake_cuda_* in libcuda.so.1, fake_nvrtc_* in
-// libnvrtc.so.12, fake_cublaslt_* in libcublasLt.so.12.
+// libnvrtc.so.12, fake_cublaslt_* in libcublasLt.so.12, fake_nccl_* in libnccl.so.2.
 //
 // Environment, read when a library is first called:
 //   FAKE_CUDA_DEVICES  number of devices, 1
@@ -11,6 +11,7 @@
 //   FAKE_CUDA_CACHE    folder of compiled kernels, /tmp/frazil-fake-cuda-UID
 //   FAKE_NVRTC_ARCHS   what NVRTC knows, "75,80,86,87,89,90,100,103,120"
 //   FAKE_NVRTC_VERSION "12.9"
+//   FAKE_NCCL_FOLDER   where processes exchange messages, /tmp
 #pragma once
 
 extern "C" {
@@ -53,5 +54,12 @@ const char* fake_cublaslt_log();
 void fake_cublaslt_clear_log();
 unsigned long long fake_cublaslt_count(const char* name);
 void fake_cublaslt_fail(const char* name, int nth, int error);
+
+const char* fake_nccl_log();
+void fake_nccl_clear_log();
+unsigned long long fake_nccl_count(const char* name);
+void fake_nccl_fail(const char* name, int nth, int error);
+// What every communicator says from now on when it is asked for its state.
+void fake_nccl_break(int result);
 
 }  // extern "C"

@@ -11,7 +11,8 @@ import frazil as fz
 
 way = sys.argv[1]
 d = fz.distributed
-d.init(timeout=float(sys.argv[2]) if len(sys.argv) > 2 else 10)
+seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 10
+d.init(timeout=seconds, collective_timeout=seconds if way == "hang" else 1800)
 me, n = d.rank(), d.size()
 
 
@@ -20,13 +21,30 @@ def step(x):
     return d.all_reduce(x * 2) + 1
 
 
+@fz.trace
+def loop(x):
+    """A loop whose body begins a collective, computes, and waits for it."""
+
+    def body(_, x):
+        y = d.all_reduce(x)
+        z = x
+        for _ in range(4):
+            z = fz.tanh(z @ z)
+        return y * 0.5 + z
+
+    return fz.fori_loop(0, 40, body, x)
+
+
 for _ in range(3):
     step(fz.ones(4))
+    loop(fz.ones(8, 8))
 
 begin = time.monotonic()
-if me == 1 and way in ("kill", "stop", "raise", "leave"):
+if me == 1 and way in ("kill", "stop", "raise", "leave", "hang", "loop"):
     say("here")
-    if way == "kill":
+    if way == "hang":
+        time.sleep(60)
+    if way in ("kill", "loop"):
         os.kill(os.getpid(), signal.SIGKILL)
     if way == "stop":
         os.kill(os.getpid(), signal.SIGSTOP)
@@ -50,6 +68,8 @@ try:
         y = d.recv(fz.ones(3), 1 - me)
     elif way == "traced":
         y = fz.trace(lambda x: d.all_reduce(x[: 2 + me]) + 1)(fz.ones(4))
+    elif way == "loop":
+        y = loop(fz.ones(8, 8))
     else:
         y = step(fz.ones(4)) if way != "kill" else step(fz.ones(1 << 20))
     say({"error": None, "value": repr(y)})

@@ -1,7 +1,11 @@
-"""A fault by chance: in one rank, of one kind, at a moment of its own, while all sum arrays."""
+"""A fault by chance: in one rank, of one kind, at a moment of its own, while all sum arrays.
+
+Says the number of the process first, and what the others were told.
+"""
 
 import os
 import random
+import resource
 import signal
 import sys
 import threading
@@ -12,10 +16,11 @@ from saying import say
 import frazil as fz
 
 d = fz.distributed
-d.init(timeout=2)
+d.init(timeout=2, collective_timeout=2)
+say({"process": os.getpid()})
 chance = random.Random(int(sys.argv[1]))
 victim, delay = chance.randrange(d.size()), chance.uniform(0, 0.3)
-way = chance.choice(["kill", "stop", "raise", "exit"])
+way = chance.choice(["kill", "stop", "raise", "exit", "hang", "memory"])
 size = chance.choice([10, 3000, 100_000, 3_000_000])
 
 
@@ -43,6 +48,13 @@ try:
                 raise KeyError("mine")
             if way == "exit":
                 sys.exit(0)
+            if way == "hang":
+                time.sleep(60)
+            if way == "memory":
+                resource.setrlimit(resource.RLIMIT_AS, (1 << 20, resource.RLIM_INFINITY))
+                x = fz.ones(1 << 28)
     say({"error": ""})
 except RuntimeError as e:
+    if d.rank() == victim and way != "stop":
+        raise
     say({"error": str(e), "victim": victim, "seconds": time.monotonic() - begin - delay})

@@ -780,7 +780,9 @@ def saved_programs(folder: str) -> fz.Tensor:
 
 def several_processes(x: fz.Tensor, model: fz.nn.Module) -> fz.Tensor:
     d = fz.distributed
-    d.init(timeout=20)
+    d.init(timeout=20, collective_timeout=600)
+    place: int = d.local_rank()
+    assert place >= 0
     some: fz.distributed.Group = d.group(range(d.size()))
     total = d.all_reduce(x, "mean", group=some) + d.broadcast(x, 0) + d.all_to_all(x)
     d.barrier()
@@ -792,7 +794,7 @@ def several_processes(x: fz.Tensor, model: fz.nn.Module) -> fz.Tensor:
     optimizer = d.ZeroRedundancyOptimizer(parallel.parameters(), fz.optim.Adam, lr=0.1)
     d.reduce_gradients(parallel.parameters())
     optimizer.zero_grad()
-    rows = list(d.DistributedSampler(range(4)))
+    numbers = list(d.DistributedSampler(range(4)))
     d.data_parallel(fz.value_and_grad(fz.sum))(x)
     folder = tempfile.mkdtemp()
     checkpoint = d.Checkpoint(folder, keep=2, group=some, model=parallel, optimizer=optimizer)
@@ -802,7 +804,10 @@ def several_processes(x: fz.Tensor, model: fz.nn.Module) -> fz.Tensor:
     with d.trace(os.path.join(folder, "timeline.json"), group=some) as taken:
         d.barrier()
     assert values == {"loss": 0.5, "step": steps[0]} and taken.seconds > 0
-    d.average({"rows": float(len(rows))})
+    assert 0 <= d.overlap(taken).hidden <= 1
+    rows = d.forecast(d.all_reduce, x, processes=[1, 8], latency=1e-5, bandwidth=1e9)
+    assert [row.processes for row in rows] == [1, 8] and rows[0].seconds >= 0 and str(rows)
+    d.average({"rows": float(len(numbers))})
     return d.all_gather(d.halo(d.reduce_scatter(total)))
 
 

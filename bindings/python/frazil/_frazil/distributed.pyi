@@ -17,6 +17,8 @@ __all__ = [
     "finalize",
     "group",
     "init",
+    "link",
+    "local_rank",
     "recv",
     "reduce_scatter",
     "send",
@@ -48,8 +50,14 @@ def finalize() -> None:
 def group(ranks: Sequence[builtins.int], /) -> builtins.int:
     """The number of the group of these ranks."""
 
-def init(timeout: builtins.float, /) -> None:
+def init(timeout: builtins.float, collective_timeout: builtins.float, /) -> None:
     """Joins the processes that the launcher started."""
+
+def link() -> tuple[builtins.float, builtins.float, builtins.float]:
+    """Seconds a collective costs, seconds on the way, bytes a second."""
+
+def local_rank() -> builtins.int:
+    """Number among the ranks of this machine."""
 
 def recv(x: Operand, peer: builtins.int, group: builtins.int, /) -> Tensor:
     """What the peer sent, shaped like x."""

@@ -21,7 +21,8 @@ def all_reduce(x: Operand, op: str = "sum", *, group: Group | None = None) -> Te
 
     Elements are added in ascending order of the ranks, whatever arrives first: the bits are those
     of one process that adds the arrays in that order, in every run. The gradient of a sum over
-    ranks is the sum of the ranks' gradients; others follow from their elements.
+    ranks is the sum of the ranks' gradients; others follow from their elements. Within
+    `fz.precision("native")` the library that carries them (MPI, NCCL) adds, in an order of its own.
 
     Parameters
     ----------

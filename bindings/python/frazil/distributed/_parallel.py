@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import math
 from typing import TYPE_CHECKING, Any
 
 from frazil import _frazil as _fz
@@ -18,6 +19,7 @@ from frazil._dtypes import isdtype
 from frazil._grad import no_grad
 from frazil._trace import trace
 from frazil.distributed._collectives import all_reduce, broadcast
+from frazil.distributed._world import _link
 from frazil.distributed._world import size as _size
 
 if TYPE_CHECKING:
@@ -26,7 +28,29 @@ if TYPE_CHECKING:
     from frazil._frazil import Tensor
     from frazil.distributed._world import Group
 
-_BUCKET = 4 << 20  # bytes: where sending takes longer than beginning to send
+_BUCKET = 4 << 20  # bytes, where nothing has been measured
+_LEAST = 4 << 10  # bytes of a bucket
+_OF_PLAN = 12e-6  # seconds that a plan takes for one more: copies in and out, a start, a wait
+_OF_LATENCY = 0.1  # of the way of the last bucket, which nothing hides: what more buckets may cost
+
+
+def _bucket_bytes(tensors: list[Tensor], group: Group | None) -> int:
+    """How large buckets of these tensors are to be, the same on every rank.
+
+    Of n bytes in buckets of s, n / s cost their overhead each, and the bytes of the last one come
+    when all has been computed: the sum is least at s = sqrt(overhead n bandwidth). Where messages
+    take long, smaller ones begin their way earlier, as long as that costs little beside it.
+    """
+    overhead, latency, bandwidth = _link()
+    overhead += _OF_PLAN
+    total = sum(t.nbytes for t in tensors)
+    ranks = _size(group)
+    if not bandwidth or ranks == 1 or not total:
+        return _BUCKET
+    through = bandwidth * ranks / (2 * (ranks - 1))  # bytes of an array a second
+    best = math.sqrt(overhead * total * through)
+    early = total * overhead / (_OF_LATENCY * latency)
+    return max(_LEAST, int(min(best, early)))
 
 
 def _buckets(tensors: list[Tensor], most: int) -> list[list[int]]:
@@ -70,7 +94,7 @@ def reduce_gradients(parameters: Iterable[Tensor], *, group: Group | None = None
     """
     own = [p for p in parameters if p.grad is not None][::-1]
     gradients = [p.grad for p in own if p.grad is not None]
-    for bucket in _buckets(gradients, _BUCKET):
+    for bucket in _buckets(gradients, _bucket_bytes(gradients, group)):
         means = _reduced([gradients[i] for i in bucket], group)
         for i, mean in zip(bucket, means, strict=True):
             own[i].grad = mean
@@ -139,7 +163,7 @@ def data_parallel(step: Callable[..., Any], *, group: Group | None = None) -> Ca
         ]
         moving.reverse()
         tensors = [leaves[i] for i in moving]
-        for bucket in _buckets(tensors, _BUCKET):
+        for bucket in _buckets(tensors, _bucket_bytes(tensors, group)):
             means = _reduced([tensors[i] for i in bucket], group)
             for i, mean in zip(bucket, means, strict=True):
                 leaves[moving[i]] = mean
@@ -164,7 +188,8 @@ class DataParallel(nn.Module):
     group : Group, optional
         All ranks by default.
     bucket_bytes : int, optional
-        Gradients travel together until they are so large.
+        Gradients travel together until they are so large; by default as large as suits the network,
+        which `init` has measured. No bit depends on it.
 
     Raises
     ------
@@ -179,13 +204,16 @@ class DataParallel(nn.Module):
     """
 
     def __init__(
-        self, module: nn.Module, *, group: Group | None = None, bucket_bytes: int = _BUCKET
+        self, module: nn.Module, *, group: Group | None = None, bucket_bytes: int | None = None
     ) -> None:
         super().__init__()
         if not isinstance(module, nn.Module):
             raise TypeError(f"[DataParallel] module must be a Module, got {type(module).__name__}.")
         self.module = module
-        self._group, self._bytes, self._sync = group, bucket_bytes, True
+        self._group, self._sync = group, True
+        if bucket_bytes is None:
+            bucket_bytes = _bucket_bytes(list(module.parameters()), group)
+        self._bytes = bucket_bytes
         with no_grad():
             for t in [*module.parameters(), *module.buffers()]:
                 t[...] = broadcast(t.detach(), group=group)

@@ -1,4 +1,4 @@
-"""Timelines of all ranks in one file: trace.
+"""Timelines of all ranks in one file: trace. What of communication is hidden: overlap.
 
 Each rank takes a profile; rank 0 writes them, each as a process with lanes of its own. Clocks of
 one machine are one clock; those of others are compared when ranks leave a barrier.
@@ -13,10 +13,10 @@ import re
 import socket
 import time
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from frazil import _frazil as _fz
-from frazil._profile import profile
+from frazil._profile import _COLLECTIVE, profile
 from frazil.distributed._collectives import barrier
 from frazil.distributed._texts import gather, together
 from frazil.distributed._world import rank as _rank
@@ -40,9 +40,10 @@ def trace(
 
     Every rank is a process with two lanes for each thread: what it computes, with calls and
     compilations, and its communication: collectives that it runs, those that it starts, and how
-    long it waits for them, with the bytes that go in. A counter tells how many are under way. What
-    is between the start of a collective and the wait for it ran beside it: the lane has no span
-    of the transfer itself. Rank 0 writes the file; all ranks enter the block and leave it.
+    long it waits for them, with the bytes that go in. Further lanes, called "under way", have each
+    collective from its beginning to its end, side by side, and a counter tells how many there are.
+    The file's note has what `overlap` says of each rank. Rank 0 writes the file; all ranks enter
+    the block and leave it.
 
     Parameters
     ----------
@@ -87,13 +88,82 @@ def trace(
     taken = profile(events=events)
     with taken:
         yield taken
-    ranks = gather(_rows(taken), group)
+    ranks = gather([_rows(taken), _under_way(taken), str(overlap(taken))], group)
 
     def write() -> None:
         if _rank(group) == 0:
             _write(path, ranks, _offsets(told))
 
     together(group, write)
+
+
+class Overlap(NamedTuple):
+    """How much of a rank's communication ran beside what it computed, in seconds."""
+
+    communicating: float  # with a collective under way, or several
+    waiting: float  # in which the program did nothing else
+    collectives: int
+
+    @property
+    def hidden(self) -> float:
+        """The share of communication that nobody waited for; 1 where there was none."""
+        if not self.communicating:
+            return 1.0
+        return max(0.0, 1.0 - self.waiting / self.communicating)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.collectives} collectives, {self.communicating * 1e3:.3f} ms under way, "
+            f"{self.waiting * 1e3:.3f} ms waited for, {self.hidden:.1%} hidden"
+        )
+
+
+def overlap(taken: profile) -> Overlap:
+    """How much of the communication of a profile was hidden behind what was computed.
+
+    Parameters
+    ----------
+    taken : profile
+        What `fz.profile()` or `trace` recorded on this rank.
+
+    Returns
+    -------
+    Overlap
+        The time with collectives under way, the time that was spent waiting for them or in those
+        that run at once, and the share that was hidden. A group of one rank communicates nothing.
+
+    Raises
+    ------
+    RuntimeError
+        If the profile is still being taken.
+
+    >>> import frazil as fz
+    >>> with fz.profile() as taken:
+    ...     y = fz.distributed.all_reduce(fz.ones(3))
+    >>> print(overlap(taken))
+    0 collectives, 0.000 ms under way, 0.000 ms waited for, 100.0% hidden
+    """
+    spans = sorted((begin, end) for begin, end, _ in _under_way(taken))
+    if not spans:
+        return Overlap(0.0, 0.0, 0)
+    communicating, until = 0, spans[0][0]
+    for begin, end in spans:
+        communicating += max(0, end - max(begin, until))
+        until = max(until, end)
+    waiting = sum(
+        row[4] - row[3] for row in _rows(taken) if row[5]["kind"] in ("wait", "collective")
+    )
+    return Overlap(communicating / 1e9, waiting / 1e9, len(spans))
+
+
+def _under_way(taken: profile) -> list[tuple[int, int, str]]:
+    """(begin, end, name) of each collective among several ranks, as they ended."""
+    return [
+        (event[5], event[6], thread["texts"][event[1]])
+        for thread in taken._taken()["threads"]
+        for event in thread["events"]
+        if event[0] == _COLLECTIVE
+    ]
 
 
 def _machine():
@@ -137,15 +207,35 @@ def _bytes_of(dtype, dims):
     return getattr(_fz, dtype).itemsize * math.prod(int(n) for n in dims.split(",") if n)
 
 
+def _lanes(spans: list[Any]) -> list[list[Any]]:
+    """Spans in as few lanes as none overlaps another in."""
+    lanes: list[list[Any]] = []
+    for span in sorted(spans):
+        free = next((lane for lane in lanes if lane[-1][1] <= span[0]), None)
+        if free is None:
+            free = []
+            lanes.append(free)
+        free.append(span)
+    return lanes
+
+
 def _write(path, ranks, offsets):
-    begin = min((row[3] - offsets[r] for r, rows in enumerate(ranks) for row in rows), default=0)
+    begin = min(
+        (row[3] - offsets[r] for r, (rows, _, _) in enumerate(ranks) for row in rows), default=0
+    )
     out = []
-    for number, rows in enumerate(ranks):
+    for number, (rows, spans, _) in enumerate(ranks):
         shift = begin + offsets[number]
         out.append(("process", number, 0, f"rank {number}", number))
         for thread, lane in sorted({(row[0], row[1]) for row in rows}):
             name = f"thread {thread}: {'communication' if lane else 'compute'}"
             out.append(("thread", number, 2 * thread + lane, name, 2 * thread + lane))
+        above = 2 * max((row[0] for row in rows), default=0) + 2
+        for i, lane in enumerate(_lanes(spans)):
+            out.append(("thread", number, above + i, "under way", above + i))
+            for start, end, name in lane:
+                about = {"kind": "under way"}
+                out.append(("span", number, above + i, name, start - shift, end - start, about))
         under_way = 0
         for thread, lane, name, start, end, about in rows:
             at = start - shift
@@ -154,6 +244,7 @@ def _write(path, ranks, offsets):
                 under_way += 1 if about["kind"] == "start" else -1
                 moment = at if about["kind"] == "start" else end - shift
                 out.append(("counter", number, "collectives", "under way", moment, under_way))
-    text = _fz.profile.trace_events({"note": f"{len(ranks)} ranks"}, out)
+    told = "".join(f"; rank {number}: {said}" for number, (_, _, said) in enumerate(ranks))
+    text = _fz.profile.trace_events({"note": f"{len(ranks)} ranks{told}"}, out)
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)

@@ -1,4 +1,4 @@
-"""Who takes part: init, rank, size, groups; what a process says when it ends."""
+"""Who takes part: init, rank, local_rank, size, groups; what a process says when it ends."""
 
 from __future__ import annotations
 
@@ -14,13 +14,19 @@ if TYPE_CHECKING:
 
 _c = _fz.distributed
 _hooked = False
+# Rank, size, and what the network gives; init sets them. As names of Python a proof sees that they
+# have changed.
+_here = (0, 1)
+_network = (0.0, 0.0, 0.0)
 
 
-def init(timeout: float = 10.0) -> None:
+def init(timeout: float = 10.0, *, collective_timeout: float = 1800.0) -> None:
     """Joins the processes that the launcher started; once is enough, again does nothing.
 
     Under `mpirun`, `mpiexec` or `srun --mpi=...` it opens the launcher's MPI library (Open MPI or
-    MPICH; `FRAZIL_MPI_LIBRARY` names another) and connects the ranks. A process that nothing of the
+    MPICH; `FRAZIL_MPI_LIBRARY` names another) and connects the ranks; tensors of GPUs travel over
+    NCCL if all ranks have it. Under `torchrun`, or `srun` without `--mpi`, the ranks meet by
+    MASTER_ADDR and MASTER_PORT, and all tensors travel over NCCL. A process that nothing of the
     kind started becomes a world of one. From here on an exception that ends the program of one rank
     fails the collectives of all.
 
@@ -29,22 +35,33 @@ def init(timeout: float = 10.0) -> None:
     timeout
         Seconds without a sign of life after which a rank counts as lost; one that ends or dies is
         noticed at once.
+    collective_timeout
+        Seconds that a collective waits for a rank that is alive, as one that hangs or computes for
+        long is. The error names the rank, and the last call that it came to.
 
     Raises
     ------
     RuntimeError
         If there is no MPI library, if it is not the launcher's, or if the launcher tells MPI
-        nothing of the ranks (torchrun's RANK and WORLD_SIZE alone).
+        nothing of the ranks (torchrun's RANK and WORLD_SIZE alone) and there is no NCCL either.
     ValueError
-        If timeout is not above 0.
+        If a time is not above 0.
+
+    Notes
+    -----
+    Small and large messages are timed, for a few milliseconds, and rank 0's numbers are every
+    rank's: buckets of gradients are as large as they say (`DataParallel`), and `forecast` computes
+    with them.
 
     >>> import frazil as fz
     >>> fz.distributed.init(timeout=20)
     >>> fz.distributed.rank(), fz.distributed.size()
     (0, 1)
     """
-    global _hooked
-    _c.init(float(timeout))
+    global _hooked, _here, _network
+    _c.init(float(timeout), float(collective_timeout))
+    rank_of_world, size_of_world, *_ = _c.state()
+    _here, _network = (rank_of_world, size_of_world), _c.link()
     if not _hooked and size() > 1:
         _hooked = True
         atexit.register(_c.finalize)
@@ -69,7 +86,7 @@ def rank(group: Group | None = None) -> int:
     >>> fz.distributed.rank()
     0
     """
-    return _c.state()[0] if group is None else group.rank
+    return _here[0] if group is None else group.rank
 
 
 def size(group: Group | None = None) -> int:
@@ -79,7 +96,19 @@ def size(group: Group | None = None) -> int:
     >>> fz.distributed.size()
     1
     """
-    return _c.state()[1] if group is None else group.size
+    return _here[1] if group is None else group.size
+
+
+def local_rank() -> int:
+    """This process's number among the ranks of its machine, as far as the launcher says; else 0.
+
+    `f"cuda:{local_rank()}"` is a GPU that no other rank of the machine takes.
+
+    >>> import frazil as fz
+    >>> fz.distributed.local_rank()
+    0
+    """
+    return _c.local_rank()
 
 
 class Group:
@@ -126,6 +155,11 @@ def group(ranks: Iterable[int]) -> Group:
     """
     own = tuple(_integer("[group] ranks", r) for r in ranks)
     return Group(own, _c.group(list(own)))
+
+
+def _link() -> tuple[float, float, float]:
+    """Seconds that a collective costs, seconds on the way, bytes a second (distributed/link.h)."""
+    return _network
 
 
 def _number(op: str, group: Group | None) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from frazil import _frazil as _fz
 from frazil._grad import no_grad
 from frazil.distributed._collectives import broadcast
-from frazil.distributed._parallel import _BUCKET, _buckets
+from frazil.distributed._parallel import _bucket_bytes, _buckets
 from frazil.distributed._world import rank as _rank
 from frazil.distributed._world import size as _size
 
@@ -90,8 +90,9 @@ class ZeroRedundancyOptimizer:
         """One step of this rank's parameters; then all ranks have all of them."""
         if self.optimizer:
             self.optimizer.step()
+        most = _bucket_bytes(self._all, self._group)
         for root, owned in enumerate(self._owned):
-            for bucket in _buckets(owned, _BUCKET):
+            for bucket in _buckets(owned, most):
                 self._share(root, [owned[i] for i in bucket])
 
     def _share(self, root: int, owned: list[Tensor]) -> None:
