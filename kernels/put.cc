@@ -26,16 +26,13 @@ T Sum(T a, T b) {
     return ToBFloat16(double{ToFloat(a)} + double{ToFloat(b)});
   } else if constexpr (std::is_same_v<T, bool>) {
     return a || b;
-  } else if constexpr (std::is_integral_v<T>) {
-    using U = std::make_unsigned_t<T>;
-    return static_cast<T>(static_cast<U>(static_cast<U>(a) + static_cast<U>(b)));
   } else {
-    return a + b;
+    return static_cast<T>(a + b);
   }
 }
 
-// Updates [outer][position][inner] go to out [outer][index of position][inner].
-template <typename T, typename I>
+// Updates [outer][position][inner] go to out [outer][index of position][inner], or are added there.
+template <typename T, typename I, bool add>
 class Scatter {
  public:
   explicit Scatter(const PutArgs& args)
@@ -45,8 +42,7 @@ class Scatter {
         places_(args.indices, 0, args.indices->rank),
         indices_(reinterpret_cast<const I*>(args.indices_data)),
         updates_(reinterpret_cast<const T*>(args.updates_data)),
-        out_(reinterpret_cast<T*>(args.out)),
-        add_(args.add) {
+        out_(reinterpret_cast<T*>(args.out)) {
     for (int axis = args.axis; axis < args.axis + args.axes; ++axis)
       extent_ *= args.x->extents[axis];
   }
@@ -65,7 +61,7 @@ class Scatter {
       if (width > 1) {
         ParallelFor(width, std::max<int64_t>(64, Grain(width, n * width)),
                     [&](int64_t begin, int64_t end) { Columns(o, begin, end); });
-      } else if (!add_ && positions_.one()) {
+      } else if (!add && positions_.one()) {
         ParallelFor(n, Grain(n, n), [&](int64_t begin, int64_t end) { Number(o, begin, end); });
       } else {
         Elements(o);
@@ -83,7 +79,7 @@ class Scatter {
     for (int64_t p = 0; p < n; ++p) {
       T* const to = out + indices_[places[p]] * width;
       const T* const from = updates + positions[p];
-      if (add_) {
+      if constexpr (add) {
         for (int64_t i = begin; i < end; ++i) to[i] = Sum(to[i], from[inner[i]]);
       } else if (inner_.run()) {
         std::copy(from + begin, from + end, to + begin);
@@ -110,7 +106,7 @@ class Scatter {
     const T* const from = updates_ + outer_.view()[o];
     T* const out = out_ + o * extent_;
     const int64_t n = positions_.count();
-    if (add_) {
+    if constexpr (add) {
       for (int64_t p = 0; p < n; ++p) {
         T* const to = out + indices[places[p]];
         *to = Sum(*to, from[positions[p]]);
@@ -124,17 +120,40 @@ class Scatter {
   const I* const indices_;
   const T* const updates_;
   T* const out_;
-  const bool add_;
   int64_t extent_ = 1;
 };
 
-template <typename T>
+template <typename T, bool add>
 void Run(const PutArgs& args) {
   if (args.wide_indices) {
-    Scatter<T, int64_t>(args).Run();
+    Scatter<T, int64_t, add>(args).Run();
   } else {
-    Scatter<T, int32_t>(args).Run();
+    Scatter<T, int32_t, add>(args).Run();
   }
+}
+
+// Bytes are moved whatever they mean.
+void Move(const PutArgs& args) {
+  switch (SizeOf(args.dtype)) {
+    case 1:
+      return Run<uint8_t, false>(args);
+    case 2:
+      return Run<uint16_t, false>(args);
+    case 4:
+      return Run<uint32_t, false>(args);
+    default:
+      return Run<uint64_t, false>(args);
+  }
+}
+
+void Add(const PutArgs& args) {
+  VisitDType(args.dtype, [&]<typename T>() {
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      Run<std::make_unsigned_t<T>, true>(args);  // integers wrap
+    } else {
+      Run<T, true>(args);
+    }
+  });
 }
 
 }  // namespace
@@ -144,16 +163,7 @@ void Put(const PutArgs& args) {
   if (args.out != args.x_data || !args.x->dense)
     CopyDense(*args.x, SizeOf(args.dtype), args.x_data, args.out);
   if (args.updates->size == 0) return;
-  switch (args.dtype) {
-#define FZ_DTYPE(E, name, short_name, T, bytes, kind) \
-  case DType::E:                                      \
-    Run<T>(args);                                     \
-    break;
-#include "core/dtypes.def"
-#undef FZ_DTYPE
-    default:
-      break;
-  }
+  args.add ? Add(args) : Move(args);
 }
 
 }  // namespace frazil

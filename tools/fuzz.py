@@ -1,4 +1,5 @@
-"""Runs the fuzz targets of tests/fuzz/targets with libFuzzer; `./dev fuzz` calls it.
+"""Runs the fuzz targets of tests/fuzz/targets with libFuzzer, those in Python with Atheris, which
+brings it; `./dev fuzz` calls it.
 
 A target begins with its corpus in the repository and with what earlier runs found to be new, in
 build-fuzz/corpus. An input that breaks a promise is written to the repository's corpus as
@@ -7,6 +8,7 @@ found-HASH, where the suite `core` replays it from then on; the run fails.
 
 import argparse
 import hashlib
+import os
 import re
 import subprocess
 import sys
@@ -15,11 +17,26 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "tests" / "fuzz" / "targets"
 BUILD = ROOT / "build-fuzz"
-ROW = re.compile(r"^FZ_TARGET\((\w+)\)", re.MULTILINE)
+ROW = re.compile(r"^FZ_(?:TARGET|SCRIPT)\((\w+)\)", re.MULTILINE)
 
 
 def all_targets():
     return ROW.findall((FOLDER / "targets.def").read_text())
+
+
+def script(name):
+    """The program in Python of a target, if it is one."""
+    path = FOLDER / f"{name}.py"
+    return path if path.exists() else None
+
+
+def make(name, dev):
+    """Builds a target."""
+    build = [dev, "build-in", "build-fuzz", f"tests/fuzz/targets/{name}"]
+    if script(name):
+        build = [dev, "build-in", "build", "python-module"]
+    if subprocess.run(build).returncode:
+        sys.exit(f"fuzz: {name} cannot be built.")
 
 
 def run(name, seconds):
@@ -29,12 +46,18 @@ def run(name, seconds):
         folder.mkdir(parents=True, exist_ok=True)
     for old in found.iterdir():
         old.unlink()
+    program = [BUILD / "tests" / "fuzz" / "targets" / name]
+    if script(name):
+        program = [sys.executable, script(name)]
     command = [
-        BUILD / "tests" / "fuzz" / "targets" / name, kept, FOLDER / "corpus" / name,
+        *program, kept, FOLDER / "corpus" / name,
         f"-max_total_time={seconds}", "-timeout=20", "-rss_limit_mb=2048", "-max_len=8192",
         "-print_final_stats=1", "-verbosity=0", f"-artifact_prefix={found}/",
     ]  # fmt: skip
-    done = subprocess.run(command, stderr=subprocess.PIPE, text=True, errors="replace")
+    importable = os.environ | {"PYTHONPATH": str(ROOT / "build" / "python")}
+    done = subprocess.run(
+        command, stderr=subprocess.PIPE, text=True, errors="replace", env=importable
+    )
     executed = re.search(r"stat::number_of_executed_units:\s*(\d+)", done.stderr)
     faults = sorted(found.iterdir())
     if done.returncode and not faults:
@@ -60,9 +83,7 @@ def main():
     names = options.targets or all_targets()
     failed = 0
     for name in names:  # built when its turn comes: the first runs while others are not there yet
-        build = [options.dev, "build-in", "build-fuzz", f"tests/fuzz/targets/{name}"]
-        if subprocess.run(build).returncode:
-            sys.exit(f"fuzz: {name} cannot be built.")
+        make(name, options.dev)
         tried, faults = run(name, options.seconds)
         failed += bool(faults)
         print(

@@ -34,7 +34,9 @@ STRAY = re.compile(
 
 # A relocation and its symbol; the symbols by which <iostream> sets up its streams.
 RELOCATION = re.compile(r"[0-9a-f]+ R_\w+ +(\S+?)(?:[-+]0x[0-9a-f]+)?$")
-IOSTREAM = re.compile(r"_ZNSt8ios_base4Init|_ZStL8__ioinit$|__cxa_atexit$|__dso_handle$|\.bss$")
+IOSTREAM = re.compile(
+    r"_ZNSt8ios_base4Init|_ZStL8__ioinit$|__cxa_atexit$|__dso_handle$|\.bss(\._ZStL8__ioinit)?$"
+)
 
 
 def git_files(*patterns):
@@ -184,17 +186,21 @@ def check_clang_tidy():
 def check_static_initialisers():
     """No code of the library may run before main, but for what <iostream> brings into every file.
 
-    Such code is compiled into .text.startup; what it names is read from the relocations there.
+    Such code is compiled into .text.startup or a section whose name begins so; what it names is
+    read from the relocations there.
     """
-    argv = ["objdump", "--reloc", "--section=.text.startup", BUILD / "libfrazil.a"]
-    listing = subprocess.run(
-        argv, capture_output=True, text=True
-    ).stdout  # fails where there is none
+    argv = ["objdump", "--reloc", *sorted(BUILD.glob("libfrazil*.a"))]
+    listing = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
     problems = []
+    at_startup = False
     for line in listing.splitlines():
         if " file format " in line:
             name = line.partition(":")[0]
-        elif (match := RELOCATION.match(line)) and not IOSTREAM.match(match.group(1)):
+        elif line.startswith("RELOCATION RECORDS FOR ["):
+            at_startup = "[.text.startup" in line
+        elif (
+            at_startup and (match := RELOCATION.match(line)) and not IOSTREAM.match(match.group(1))
+        ):
             problems.append(f"{name}: runs code before main, which names {match.group(1)}.")
     return problems
 

@@ -357,6 +357,8 @@ Status Dispatch(const SparseArgs& args, bool sample) {
   return VisitDType(args.dtype, [&]<typename T>() {
     if constexpr (std::is_same_v<T, bool>) {
       return NotImplementedError("[sparse] no products of bool.");
+    } else if constexpr (std::is_integral_v<T>) {
+      return Run<std::make_unsigned_t<T>>(args, sample);  // they wrap: the bits are the same
     } else {
       return Run<T>(args, sample);
     }

@@ -16,6 +16,7 @@ ROOT = Path(os.environ.get("FRAZIL_ROOT", Path(__file__).resolve().parents[2]))
 PROGRAM = Path(__file__).with_name("program")
 OWN_OP = Path(__file__).with_name("own_op")
 SAVED = Path(__file__).with_name("saved")
+LARGEST = 8_000_000  # bytes of libfrazil.so without symbols
 GOLDEN = ROOT / "tests" / "frozen" / "golden_1.frz"
 
 
@@ -168,3 +169,8 @@ def test_missing_libraries_are_named_with_their_packages(tmp_path):
     assert (
         "Debian, Ubuntu: apt install libabsl-dev libasmjit-dev libhwy-dev pkg-config" in done.stdout
     )
+
+
+def test_the_library_is_small(libraries, tmp_path):
+    run("strip", "-o", tmp_path / "stripped", libraries / "libfrazil.so")
+    assert (tmp_path / "stripped").stat().st_size < LARGEST
