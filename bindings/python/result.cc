@@ -44,7 +44,7 @@ int Find(const Items& items, const Item* item) {
 
 bool Result::IsOwn() {
   for (const auto& [object, times] : made_) {
-    if (Py_REFCNT(object) == times) continue;
+    if (Py_REFCNT(object) == times || PyTuple_Check(object)) continue;  // tuples do not change
     refusal_ = StrCat("the body makes an object of type ", Py_TYPE(object)->tp_name,
                       " that something else holds as well");
     return false;
@@ -69,17 +69,18 @@ bool Result::Add(PyObject* o) {
       return identity(kNumber, it->second);
   }
   if (const int i = Find(arguments_.containers, o); i >= 0) return identity(kContainer, i);
-  for (size_t i = 0; i < made_.size(); ++i) {
-    if (made_[i].first != o) continue;
-    ++made_[i].second;
-    return identity(kMade, static_cast<int>(i));
-  }
   const auto refuse = [&] {
     if (refusal_.empty())
       refusal_ = StrCat("the result holds an object of type ", Py_TYPE(o)->tp_name,
                         ", which cannot be made again");
     return false;
   };
+  for (size_t i = 0; i < made_.size(); ++i) {
+    if (made_[i].first != o) continue;
+    if (Find(open_, o) >= 0) return refuse();  // a tuple that holds itself
+    ++made_[i].second;
+    return identity(kMade, static_cast<int>(i));
+  }
   if (++depth_ > kMaxDepth) return refuse();
   bool good = true;
   // Not made again is what somebody else holds, a module or the result in another place, and what
@@ -94,7 +95,8 @@ bool Result::Add(PyObject* o) {
   const bool fields = (kind == Container::kDataclass && info && info->is_shown) || registered;
   const bool fixed = IsFixed(o) || (info && info->is_enum && info->is_shown);
   if (info && !registered && !fixed && !PyType_Check(o) && HasMore(o, *info)) return refuse();
-  if (PyList_CheckExact(o) || PyDict_CheckExact(o) || fields) made_.emplace_back(o, 1);
+  const bool tuple = PyTuple_CheckExact(o) || kind == Container::kNamedTuple;
+  if (tuple || PyList_CheckExact(o) || PyDict_CheckExact(o) || fields) made_.emplace_back(o, 1);
   const auto add_type = [&] {
     words.push_back(Address(Py_TYPE(o)));
     pins_->push_back(Object::Share(reinterpret_cast<PyObject*>(Py_TYPE(o))));
@@ -102,12 +104,12 @@ bool Result::Add(PyObject* o) {
   const auto add_items = [&](Tag tag) {
     words.push_back(Word(tag, static_cast<uint64_t>(Py_SIZE(o))));
     if (tag == kNamedTuple) add_type();
+    if (tuple) open_.push_back(o);
     for (Py_ssize_t i = 0; i < Py_SIZE(o) && good; ++i) good = Add(PySequence_Fast_GET_ITEM(o, i));
+    if (tuple) open_.pop_back();
   };
-  if (PyTuple_CheckExact(o)) {
-    add_items(kTuple);
-  } else if (kind == Container::kNamedTuple) {
-    add_items(kNamedTuple);
+  if (tuple) {
+    add_items(PyTuple_CheckExact(o) ? kTuple : kNamedTuple);
   } else if (PyList_CheckExact(o)) {
     add_items(kList);
   } else if (PyDict_CheckExact(o)) {
@@ -200,8 +202,12 @@ class Maker {
       case kString:
       case kIdentity:
         return Object::Share(Pointer());
-      case kTuple:
-        return Tuple(count);
+      case kTuple: {
+        const size_t place = Place();
+        Object tuple = Tuple(count);
+        containers_[place] = tuple.get();
+        return tuple;
+      }
       case kList: {
         Object list = Object::Steal(PyList_New(0));
         containers_.push_back(list.get());
@@ -212,12 +218,15 @@ class Maker {
         return list;
       }
       case kNamedTuple: {
-        PyObject* type = Pointer();
+        auto* type = reinterpret_cast<PyTypeObject*>(Pointer());
+        const size_t place = Place();
         Object items = Tuple(count);
         // Without the type's own __new__, as pickle and copy do.
         Object one = items ? Object::Steal(PyTuple_Pack(1, items.get())) : Object();
-        auto* named = reinterpret_cast<PyTypeObject*>(type);
-        return one ? Object::Steal(PyTuple_Type.tp_new(named, one.get(), nullptr)) : Object();
+        if (!one) return Object();
+        Object named = Object::Steal(PyTuple_Type.tp_new(type, one.get(), nullptr));
+        containers_[place] = named.get();
+        return named;
       }
       case kDict: {
         Object dict = Object::Steal(PyDict_New());
@@ -329,6 +338,11 @@ class Maker {
   static bool Done(PyObject* result) { return static_cast<bool>(Object::Steal(result)); }
   PyObject* Pointer() { return reinterpret_cast<PyObject*>(*word_++); }
 
+  // Of a tuple, which is made behind its items.
+  size_t Place() {
+    containers_.push_back(nullptr);
+    return containers_.size() - 1;
+  }
   Object Tuple(uint64_t n) {
     Object tuple = Object::Steal(PyTuple_New(static_cast<Py_ssize_t>(n)));
     for (uint64_t i = 0; tuple && i < n; ++i) {

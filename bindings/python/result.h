@@ -27,7 +27,9 @@ class Result {
   const Nest& arguments_;
   Pinned* pins_;
   const NumberMap* numbers_;
-  std::vector<std::pair<PyObject*, int>> made_;  // lists, dicts and instances; how often they came
+  // Tuples, lists, dicts and instances; how often they came.
+  std::vector<std::pair<PyObject*, int>> made_;
+  std::vector<PyObject*> open_;  // tuples that are being added
   int depth_ = 0;
   std::string refusal_;
 };

@@ -1,6 +1,7 @@
 // fz.trace: the callable that records and replays. A C type, so that a call costs little beyond the
-// body's own. Invariant: the body's result or exception reaches the caller as it is, after the call
-// has finished.
+// body's own. Invariants: the body's result or exception reaches the caller as it is, after the call
+// has finished; what a traced function is asked for that is not its own is its function's.
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 
@@ -248,10 +249,51 @@ PyObject* Forget(PyObject* self, PyObject*) {
   Py_RETURN_NONE;
 }
 
-PyObject* Reduce(PyObject* self, PyObject*) {
-  Object name =
-      Object::Steal(PyObject_GetAttrString(self, "__qualname__"));  // found again by its name
-  return name.release();
+PyObject* CallTrace(const char* name, PyObject* self) {
+  Object module = Object::Steal(PyImport_ImportModule("frazil._trace"));
+  return module ? PyObject_CallMethod(module.get(), name, "O", self) : nullptr;
+}
+
+PyObject* Reduce(PyObject* self, PyObject*) { return CallTrace("reduced", self); }
+
+// Methods whose kind Python tells by their names, where they are functions.
+PyObject* SetName(PyObject* self, PyObject* const* args, Py_ssize_t n) {
+  if (n != 2 || !PyType_Check(args[0]) || !PyUnicode_Check(args[1])) {
+    PyErr_SetString(PyExc_TypeError, "__set_name__ takes a class and a name.");
+    return nullptr;
+  }
+  const auto is = [&](const char* name) {
+    return PyUnicode_CompareWithASCIIString(args[1], name) == 0;
+  };
+  const bool of_class = is("__init_subclass__") || is("__class_getitem__");
+  if (!of_class && !is("__new__")) Py_RETURN_NONE;
+  Object method = Object::Steal(of_class ? PyClassMethod_New(self) : PyStaticMethod_New(self));
+  if (!method || PyObject_SetAttr(args[0], args[1], method.get()) < 0) return nullptr;
+  Py_RETURN_NONE;
+}
+
+// Whether it is an attribute of the function: all but special names that copy, pickle and protocols
+// look up, and what this type has itself.
+bool IsOfFunction(PyObject* self, PyObject* name) {
+  static constexpr const char* kSpecial[] = {
+      "__defaults__", "__kwdefaults__", "__code__", "__globals__",         "__closure__",
+      "__builtins__", "__self__",       "__func__", "__isabstractmethod__"};
+  const auto is = [&](const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; };
+  if (_PyType_Lookup(Py_TYPE(self), name)) return false;
+  return !IsSpecial(name) || std::any_of(std::begin(kSpecial), std::end(kSpecial), is);
+}
+
+PyObject* GetAttribute(PyObject* self, PyObject* name) {
+  PyObject* found = PyObject_GenericGetAttr(self, name);
+  if (found || !PyErr_ExceptionMatches(PyExc_AttributeError) || !IsOfFunction(self, name))
+    return found;
+  PyErr_Clear();
+  return PyObject_GetAttr(Self(self)->function, name);
+}
+
+int SetAttribute(PyObject* self, PyObject* name, PyObject* value) {
+  return IsOfFunction(self, name) ? PyObject_SetAttr(Self(self)->function, name, value)
+                                  : PyObject_GenericSetAttr(self, name, value);
 }
 
 PyMethodDef methods[] = {
@@ -275,6 +317,8 @@ PyMethodDef methods[] = {
      "_repr_html_($self)\n--\n\nWhat a notebook shows: counts and what explain() tells."},
     {"clear", Forget, METH_NOARGS, "clear($self)\n--\n\nForgets everything recorded."},
     {"__reduce__", Reduce, METH_NOARGS, nullptr},
+    {"__set_name__", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(SetName)), METH_FASTCALL,
+     nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
 PyObject* GetWrapped(PyObject* self, void*) { return Py_NewRef(Self(self)->function); }
@@ -304,6 +348,8 @@ constinit PyTypeObject trace_type = [] {
   t.tp_dictoffset = offsetof(PyTrace, dict);
   t.tp_weaklistoffset = offsetof(PyTrace, weak_references);
   t.tp_descr_get = Bind;
+  t.tp_getattro = GetAttribute;
+  t.tp_setattro = SetAttribute;
   t.tp_repr = Repr;
   t.tp_methods = methods;
   t.tp_getset = getset;

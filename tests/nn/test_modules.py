@@ -377,3 +377,23 @@ def test_fold_is_the_gradient_of_unfold():
 def test_wrong_extents(call, said):
     with pytest.raises(ValueError, match=said):
         call()
+
+
+def test_layers_of_a_sequential_are_replaced_removed_and_joined():
+    for make in (lambda *l: l, lambda *l: ({f"n{i}": layer for i, layer in enumerate(l)},)):
+        model = nn.Sequential(*make(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 4)))
+        traced = fz.trace(model)
+        for _ in range(12):
+            assert traced(fz.ones((1, 2))).shape == (1, 4)
+        model[-1] = nn.Linear(3, 5)
+        assert traced(fz.ones((1, 2))).shape == (1, 5)
+        del model[1]
+        assert [type(layer) for layer in model] == [nn.Linear, nn.Linear]
+        del model[:1]
+        assert len(model) == 1 and model[0].weight.shape == (5, 3)
+        with pytest.raises(TypeError, match=r"\[nn.Sequential\] a layer must be callable, got int"):
+            model[0] = 3
+        both = model + nn.Sequential(nn.Tanh())
+        assert [type(layer) for layer in both] == [nn.Linear, nn.Tanh] and both[0] is model[0]
+        with pytest.raises(IndexError):
+            model[4] = nn.ReLU()

@@ -101,3 +101,44 @@ def test_states_are_saved_to_the_bit(case):
             run.train(0.1), run.step(metric(t))
     assert first.parameters() == second.parameters()
     assert first.schedule.last_epoch == second.schedule.last_epoch
+
+
+def added(make):
+    """The rates of two groups, of which the second is added behind the first step."""
+    optimizer = optim.SGD([fz.nn.Parameter(fz.ones(2))], lr=0.1)
+    schedule = make(optimizer)
+    schedule.step()
+    optimizer.add_param_group({"params": [fz.nn.Parameter(fz.ones(2))], "lr": 0.4})
+    rates = []
+    for _ in range(3):
+        schedule.step()
+        rates.append([group["lr"] for group in optimizer.param_groups])
+    return schedule, rates
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "factors"),
+    [
+        ("StepLR", {"step_size": 1, "gamma": 0.5}, [1 / 2, 1 / 4, 1 / 8]),
+        ("ExponentialLR", {"gamma": 0.5}, [1 / 2, 1 / 4, 1 / 8]),
+        ("LinearLR", {"start_factor": 0.5, "total_iters": 1}, [1, 1, 1]),
+    ],
+)
+def test_groups_added_behind_a_schedule(name, options, factors):
+    """As PyTorch's: they follow it from the rate that they were added with."""
+    schedule, rates = added(lambda o: getattr(lr_scheduler, name)(o, **options))
+    assert [row[1] for row in rates] == pytest.approx([0.4 * f for f in factors])
+    assert schedule.get_last_lr() == rates[-1]
+    chained, same = added(
+        lambda o: lr_scheduler.ChainedScheduler(
+            [getattr(lr_scheduler, name)(o, **options)]
+        )
+    )
+    assert same == rates and chained.get_last_lr() == rates[-1]
+
+
+def test_groups_added_behind_a_schedule_that_was_given_something_for_each():
+    with pytest.raises(ValueError, match=r"LambdaLR\] lr_lambdas are of 1 groups.* has 2"):
+        added(lambda o: lr_scheduler.LambdaLR(o, lambda epoch: 0.5))
+    with pytest.raises(ValueError, match=r"OneCycleLR\] .* are of 1 groups"):
+        added(lambda o: lr_scheduler.OneCycleLR(o, 1.0, total_steps=9))

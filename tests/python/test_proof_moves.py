@@ -1,6 +1,8 @@
 """Skipped bodies that move objects from one place of Python's state to another: what one change
 takes the last reference from, a later one puts elsewhere."""
 
+import collections
+
 import pytest
 
 import frazil as fz
@@ -66,3 +68,56 @@ def test_what_moves_stays_alive(move):
     got, f = states(move, fz.trace)
     assert got == want
     assert f.stats()["skipped"] > 0, f.explain()
+
+
+Pair = collections.namedtuple("Pair", "a b")  # noqa: PYI024
+TWICE = {
+    "result": lambda o, w: [w, w],
+    "attributes": lambda o, w: (setattr(o, "u", w), setattr(o, "v", w))[0],
+    "items": lambda o, w: o.l.__setitem__(slice(None), [w, w]),
+    "within another": lambda o, w: setattr(o, "u", ((w, 1), [w])),
+}
+
+
+@pytest.mark.parametrize("kept", TWICE)
+@pytest.mark.parametrize(
+    "make", [lambda x: (x, 1), lambda x: Pair(x, (x,)), lambda x: x.shape, lambda x: ((x,), [x])]
+)
+def test_a_tuple_in_two_places_stays_one(kept, make):
+    class Holder:
+        u = v = None
+
+    def program(trace):
+        o = Holder()
+        o.l = [None, None]
+
+        @trace
+        def f(x):
+            return TWICE[kept](o, make(x + 1))
+
+        found = []
+        for i in range(25):
+            r = f(fz.ones(2) * i)
+            pair = {
+                "result": lambda: r,
+                "attributes": lambda: (o.u, o.v),
+                "items": lambda: o.l,
+                "within another": lambda: (o.u[0][0], o.u[1][0]),
+            }[kept]()
+            found.append((pair[0] is pair[1], str(pair)))
+        return found
+
+    assert program(fz.trace) == program(lambda f: f)
+    assert all(one for one, _ in program(fz.trace))
+
+
+def test_a_tuple_that_holds_itself():
+    def f(x):
+        t = (x * 2, [])
+        t[1].append(t)
+        return t
+
+    traced = fz.trace(f)
+    for i in range(15):
+        t = traced(fz.ones(1) * i)
+        assert t[1][0] is t and t[0].item() == 2 * i

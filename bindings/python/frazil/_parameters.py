@@ -13,7 +13,7 @@ from copy import copy as _copy
 from typing import TYPE_CHECKING, Any
 
 from frazil import _frazil as _fz
-from frazil._frazil import ModuleBase, Tensor
+from frazil._frazil import ModuleBase, Tensor, Traced
 
 _in_grad_scope = _fz.autograd.in_grad_scope
 _children = _fz.tree.children
@@ -111,6 +111,7 @@ def _constructs(module):
 
 def walk(path, item, seen, inside=False):
     """Modules and parameters below `item` with dotted names, depth first, each object once."""
+    item = module_of(item)
     if isinstance(item, Tensor):
         if id(item) in seen or not _is_parameter(item, inside):
             return
@@ -128,6 +129,11 @@ def walk(path, item, seen, inside=False):
     else:
         for name, value in _children(item) or ():
             yield from walk(join(path, name), value, seen, True)
+
+
+def module_of(item):
+    """The module, if it is a traced one."""
+    return item.__wrapped__ if isinstance(item, Traced) else item
 
 
 def items(module):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import types
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from frazil._frazil import Traced
@@ -96,7 +97,9 @@ def trace(
     """Records what a function does on its first call and replays it as fused kernels afterwards.
 
     Results, side effects and exceptions are those of the function without it, bit for bit. Works on
-    functions, methods in class bodies, bound methods, closures, partials and other callables.
+    functions, methods in class bodies, bound methods, closures, partials, modules and other
+    callables; attributes that are not its own are those of what it wraps (`fast.parameters()`), and
+    it is copied and pickled as that is.
     `.explain()` tells what was recorded and why, `.stats()` counts it. `donate` names arguments
     (or their positions, or True: all) whose memory the caller gives up; it is a hint.
 
@@ -159,6 +162,11 @@ def trace(
         fn = fn.__wrapped__
     if not callable(fn):
         raise TypeError(f"[trace] needs a callable, got {type(fn).__name__}.")
+    if isinstance(fn, type):
+        raise TypeError(
+            f"[trace] {fn.__qualname__} is a class, and would be one no longer: trace its methods, or "
+            "a function that makes its objects."
+        )
     flags = _code_flags(fn)
     if flags & (_GENERATOR | _COROUTINE | _ASYNC_GENERATOR):
         kind = "generator" if flags & _GENERATOR else "coroutine"
@@ -174,9 +182,22 @@ def trace(
 
         fn, notes = try_convert(fn)
     traced = Traced(fn, **options)
-    if notes:
-        setattr(traced, "_notes", notes)  # noqa: B010 -- explain() ends with them
+    vars(traced).update(_options=options, **({"_notes": notes} if notes else {}))
     for name in ("__module__", "__name__", "__qualname__", "__doc__", "__annotations__"):
         if hasattr(fn, name):
-            setattr(traced, name, getattr(fn, name))
+            vars(traced)[name] = getattr(fn, name)
     return traced
+
+
+def reduced(traced):
+    """What copy and pickle know it by: its name, as functions are; or what it wraps, if that is
+    copied with the object that it belongs to (a bound method, a partial, a module)."""
+    fn = traced.__wrapped__
+    owner = getattr(fn, "__self__", None)
+    if (owner is None or isinstance(owner, types.ModuleType)) and hasattr(fn, "__qualname__"):
+        return traced.__qualname__
+    return _restored, (fn, vars(traced).get("_options", {}))
+
+
+def _restored(fn, options):
+    return trace(fn, **options)

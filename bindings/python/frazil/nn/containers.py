@@ -31,10 +31,7 @@ class Sequential(Module):
     def __init__(self, *layers: Any) -> None:
         named = len(layers) == 1 and isinstance(layers[0], Mapping)
         for layer in layers[0].values() if named else layers:
-            if not callable(layer):
-                raise TypeError(
-                    f"[nn.Sequential] a layer must be callable, got {type(layer).__name__}."
-                )
+            _check_layer(layer)
         self.layers = dict(layers[0]) if named else list(layers)
 
     def forward(self, x: Any) -> Any:
@@ -66,9 +63,31 @@ class Sequential(Module):
     def pop(self, key: int | str) -> Any:
         """Takes a layer away, by its number or name, and returns it."""
         layers: Any = self.layers
-        if isinstance(layers, dict) and not isinstance(key, str):
-            key = list(layers)[key]
-        return layers.pop(key)
+        return layers.pop(self._key(key))
+
+    def _key(self, i):
+        """What self.layers knows the layer of a number by."""
+        named = isinstance(self.layers, dict) and not isinstance(i, (str, slice))
+        return list(self.layers)[i] if named else i
+
+    def __setitem__(self, i: int, layer: Callable[..., Any]) -> None:
+        _check_layer(layer)
+        layers: Any = self.layers
+        layers[self._key(i)] = layer
+
+    def __delitem__(self, i: int | slice) -> None:
+        layers: Any = self.layers
+        if isinstance(layers, dict) and isinstance(i, slice):
+            for name in list(layers)[i]:
+                del layers[name]
+        else:
+            del layers[self._key(i)]
+
+    def __add__(self, other: Sequential) -> Sequential:
+        """A new module of the layers of both."""
+        if not isinstance(other, Sequential):
+            return NotImplemented
+        return Sequential(*self, *other)
 
     def __len__(self) -> int:
         return len(self.layers)
@@ -85,6 +104,11 @@ class Sequential(Module):
 
     def __iter__(self) -> Iterator[Any]:
         return iter(_values(self.layers))
+
+
+def _check_layer(layer):
+    if not callable(layer):
+        raise TypeError(f"[nn.Sequential] a layer must be callable, got {type(layer).__name__}.")
 
 
 def _values(items):

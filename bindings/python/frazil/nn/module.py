@@ -16,6 +16,7 @@ from frazil._parameters import buffer_names as _buffer_names
 from frazil._parameters import items as _items
 from frazil._parameters import join as _join
 from frazil._parameters import register as _register
+from frazil._parameters import module_of as _module_of
 from frazil._parameters import walk as _walk
 from frazil._progress import progress as _progress
 from frazil._tracked import Tracked
@@ -570,6 +571,7 @@ def _call(module, args, kwargs):
 def _children(items, path=""):
     """The modules in attributes and containers, not those inside of them, with dotted names."""
     for name, value in _items(items) if isinstance(items, Module) else _open(items) or ():
+        value = _module_of(value)
         if isinstance(value, Module):
             yield _join(path, name), value
         elif not isinstance(value, Tracked):

@@ -39,6 +39,7 @@ class _Composed(LRScheduler):
         self._schedulers = schedulers
 
     def _write(self, values):
+        self._join_new_groups()
         for last, value in zip(self._last_lr, values, strict=True):
             last[...] = value
 

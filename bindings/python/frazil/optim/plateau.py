@@ -63,6 +63,7 @@ class ReduceLROnPlateau(LRScheduler):
 
     def step(self, metrics: Any, epoch: None = None) -> None:  # type: ignore[override]
         """Looks at the metric of one epoch."""
+        self._join_new_groups()
         value = cell(_number(f"{self._where} metrics", metrics))
         cells = self._cells
         t, best = self._epoch, cells["best"]

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["LRScheduler"]
 
+# What schedules are given for each group.
+_OF_EACH_GROUP = ("lr_lambdas", "max_lrs", "min_lrs", "base_momentums", "max_momentums")
+
 
 class LRScheduler:
     """The base of schedules: step() is called once an epoch, or once a step.
@@ -116,10 +119,28 @@ class LRScheduler:
         """Goes on to the next epoch: writes the rates into the optimizer's groups."""
         if epoch is not None:
             raise TypeError(f"{self._where} step() counts the epochs itself, got epoch={epoch!r}.")
+        self._join_new_groups()
         count = self._cells["_step_count"]
         count += 1
         self._next()
         self._write(self.get_lr())
+
+    def _join_new_groups(self):
+        """Groups that the optimizer was given since: their rates are their initial ones."""
+        groups = self.optimizer.param_groups
+        if len(groups) == len(self._last_lr):
+            return
+        for name in _OF_EACH_GROUP:
+            values = self.__dict__.get(name)
+            if values is not None and len(values) != len(groups):
+                raise ValueError(
+                    f"{self._where} {name} are of {len(values)} groups, and the optimizer has "
+                    f"{len(groups)} since add_param_group: make the schedule after it."
+                )
+        for group in groups[len(self._last_lr) :]:
+            group.setdefault("initial_lr", group["lr"])
+            self.base_lrs.append(float(group["initial_lr"]))
+            self._last_lr.append(cell(group["lr"]))
 
     def _next(self):
         epoch = self._epoch
