@@ -139,7 +139,8 @@ class LRScheduler:
                 )
         for group in groups[len(self._last_lr) :]:
             group.setdefault("initial_lr", group["lr"])
-            self.base_lrs.append(float(group["initial_lr"]))
+            if "base_lrs" in self.__dict__:  # schedules of schedules have none
+                self.base_lrs.append(float(group["initial_lr"]))
             self._last_lr.append(cell(group["lr"]))
 
     def _next(self):
