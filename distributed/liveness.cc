@@ -278,7 +278,8 @@ void Liveness::TakeWord(char type, int rank, const std::string& text, const Peer
 
 void Liveness::CheckCalls(double now) {
   if (rank_ != 0 || ledger_->open() == 0 || failed()) return;
-  const Ledger::Verdict verdict = ledger_->Overdue([&](int rank) { return left(rank); }, CollectiveTimeout(), now);
+  const Ledger::Verdict verdict =
+      ledger_->Overdue([&](int rank) { return left(rank); }, CollectiveTimeout(), now);
   if (verdict.rank >= 0) Told(verdict.rank, verdict.why);
 }
 

@@ -10,7 +10,7 @@ from pathlib import Path
 FOLDERS = {
     "core": 20300,
     "kernels": 11300,
-    "distributed": 2850,
+    "distributed": 2900,
     "npu": 9100,
     "autograd": 2800,
     "batch": 1560,
