@@ -364,6 +364,7 @@ class Line {
     char* out;
     std::thread::id caller;
     std::optional<Running> running;
+    int64_t sequence = 0;  // in the group; 0 of messages between two ranks
     bool done = false;
     Status status;
     int64_t began = 0;  // ProfileClock
@@ -403,8 +404,7 @@ class Line {
   void BeginNext() {
     while (!queue_.empty() && under_way_.size() < kUnderWay) {
       const std::shared_ptr<Job> job = queue_.front();
-      const bool to_one = ToOne(job->call.kind);
-      if (to_one && absl::c_any_of(under_way_, [](const auto& j) { return ToOne(j->call.kind); }))
+      if (absl::c_any_of(under_way_, [&](const auto& other) { return SharesTags(*other, *job); }))
         return;
       queue_.pop_front();
       job->began = ProfileClock();
@@ -412,6 +412,14 @@ class Line {
       Guarded(job.get(), [&] { return Begin(job.get()); });
       if (!job->done) under_way_.push_back(job);
     }
+  }
+
+  // Whether the bytes of `next` would have the tags of one that is under way.
+  bool SharesTags(const Job& job, const Job& next) {
+    if (ToOne(job.call.kind) || ToOne(next.call.kind))
+      return ToOne(job.call.kind) && ToOne(next.call.kind);
+    return job.call.group == next.call.group &&
+           sequences_[next.call.group] - job.sequence >= kUnderWay;
   }
 
   Status Begin(Job* job) {
@@ -432,8 +440,9 @@ class Line {
       return RuntimeError("[distributed] ", TheLiveness()->failure(), "; ", call.text(),
                           " cannot begin.");
     }
-    const int64_t sequence = ToOne(call.kind) ? 0 : sequences_[call.group]++;
-    const Status status = job->running.emplace(call, group, sequence, job->x, job->out).Begin();
+    if (!ToOne(call.kind)) job->sequence = sequences_[call.group]++;
+    const Status status =
+        job->running.emplace(call, group, job->sequence, job->x, job->out).Begin();
     if (!status.ok()) TheLiveness()->Fail(StrCat("failed in ", call.text()));
     return status;
   }

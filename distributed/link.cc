@@ -13,7 +13,7 @@
 namespace frazil::distributed {
 namespace {
 
-constexpr int kRounds = 12, kTogether = 8, kFewRounds = 3;
+constexpr int kRounds = 40, kTogether = 8, kFewRounds = 3;
 constexpr int64_t kLarge = 1 << 20;      // bytes
 constexpr int64_t kMostWhole = 1 << 19;  // bytes: beyond, adding twice is what takes the time
 constexpr double kLeast = 2e-7;          // seconds: no clock shows less

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <new>
 
+#include "core/check.h"
 #include "core/cost.h"
 #include "core/str.h"
 #include "distributed/collectives.h"
@@ -77,9 +78,9 @@ class WaitCall final : public LibraryCall {
 std::unique_ptr<const LibraryCall> MakeCollective(const Graph& graph, int32_t id) {
   const Node& node = graph.nodes[id];
   if (node.op == OpId::k_collective_wait) {
-    const Node& x = graph.nodes[node.operands[1]];
-    const AttrSpan attrs = graph.nodes[node.operands[0]].attrs;
-    const auto call = distributed::CollectiveCall::Of(attrs, x.dtype, x.layout->shape);
+    const Node &started = graph.nodes[node.operands[0]], &x = graph.nodes[node.operands[1]];
+    FZ_CHECK(started.op == OpId::k_collective);
+    const auto call = distributed::CollectiveCall::Of(started.attrs, x.dtype, x.layout->shape);
     return std::make_unique<WaitCall>(node, call.text());
   }
   return std::make_unique<CollectiveCall>(graph.nodes[node.operands[0]], node);

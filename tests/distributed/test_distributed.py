@@ -142,7 +142,8 @@ def is_running(process):
 def test_faults_by_chance_are_told_in_time(seed, tmp_path):
     _, output, said = launch("faults", 3, tmp_path, seed, seconds=60)
     told = [rank[1] for rank in said if len(rank) > 1]
-    assert len(told) >= 2, output
+    # mpirun ends who is left when one rank has died, perhaps before it has told us.
+    assert len(told) >= 2 or (told and "job has been aborted" in output), output
     for rank in told:
         assert f"rank {rank['victim']}" in rank["error"]
         assert rank["seconds"] < 10

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _BUCKET = 4 << 20  # bytes, where nothing has been measured
 _LEAST = 4 << 10  # bytes of a bucket
 _OF_PLAN = 12e-6  # seconds that a plan takes for one more: copies in and out, a start, a wait
-_OF_LATENCY = 0.1  # of the way of the last bucket, which nothing hides: what more buckets may cost
+_OF_LATENCY = 0.15  # of the way of the last bucket, which nothing hides: what more buckets may cost
 
 
 def _bucket_bytes(tensors: list[Tensor], group: Group | None) -> int:
