@@ -101,8 +101,7 @@ Ledger::Verdict Ledger::Add(int rank, std::string_view told, double now) {
   return verdict;
 }
 
-Ledger::Verdict Ledger::Overdue(absl::FunctionRef<bool(int)> left, double most,
-                                double now) const {
+Ledger::Verdict Ledger::Overdue(absl::FunctionRef<bool(int)> left, double most, double now) const {
   for (const auto& [name, call] : calls_) {
     const double waited = now - call.since;
     if (waited < tuned::kRanksUnderWay) continue;

@@ -223,9 +223,9 @@ class Running {
     }
     for (int64_t at = 0; at < count; at += most) {
       const int64_t size = std::min(most, count - at);
-      FZ_RETURN_IF_ERROR(scatters ? exchange_.ReduceScatter(x_, out_, size, call_.dtype)
-                                  : exchange_.AllReduce(x_ + at * item_, out_ + at * item_, size,
-                                                        call_.dtype));
+      FZ_RETURN_IF_ERROR(
+          scatters ? exchange_.ReduceScatter(x_, out_, size, call_.dtype)
+                   : exchange_.AllReduce(x_ + at * item_, out_ + at * item_, size, call_.dtype));
     }
     return absl::OkStatus();
   }
@@ -572,7 +572,8 @@ class Line {
       usleep(sleep);
       lock.lock();
       if (waiting_ > 0 || driving_) continue;
-      sleep = Look(&lock, sleep == tuned::kMpiLongest) ? tuned::kMpiShortest : std::min(2 * sleep, tuned::kMpiLongest);
+      sleep = Look(&lock, sleep == tuned::kMpiLongest) ? tuned::kMpiShortest
+                                                       : std::min(2 * sleep, tuned::kMpiLongest);
     }
   }
 
@@ -612,8 +613,7 @@ bool WithoutMpi() { return TheLiveness() && !TheMpi(); }
 
 Status Run(const CollectiveCall& call, const char* x, char* out) {
   const Members& group = GroupNumbered(call.group);
-  if (WithoutMpi() && group.me >= 0 && group.size() > 1)
-    return TheAccelerator()->Run(call, x, out);
+  if (WithoutMpi() && group.me >= 0 && group.size() > 1) return TheAccelerator()->Run(call, x, out);
   return TheLine().Run(call, x, out);
 }
 void Start(const CollectiveCall& call, const char* x, char* out) { TheLine().Start(call, x, out); }

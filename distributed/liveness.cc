@@ -244,7 +244,11 @@ StatusOr<std::string> Liveness::Await(const std::string& name, int from) {
   for (double left_since = 0;;) {
     {
       const MutexLock lock(&mutex_);
-      if (const auto at = posted_.find(name); at != posted_.end()) return at->second;
+      if (const auto at = posted_.find(name); at != posted_.end()) {
+        std::string text = at->second;
+        if (from < 0) posted_.erase(at);  // a barrier, which is asked for once
+        return text;
+      }
     }
     if (failed()) return RuntimeError("[distributed] ", failure(), ".");
     if (Abandoned()) {
@@ -278,7 +282,8 @@ void Liveness::TakeWord(char type, int rank, const std::string& text, const Peer
 
 void Liveness::CheckCalls(double now) {
   if (rank_ != 0 || ledger_->open() == 0 || failed()) return;
-  const Ledger::Verdict verdict = ledger_->Overdue([&](int rank) { return left(rank); }, CollectiveTimeout(), now);
+  const Ledger::Verdict verdict =
+      ledger_->Overdue([&](int rank) { return left(rank); }, CollectiveTimeout(), now);
   if (verdict.rank >= 0) Told(verdict.rank, verdict.why);
 }
 

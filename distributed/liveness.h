@@ -47,7 +47,7 @@ class Liveness {
   void Leave();
   // A word under a name that nobody else posts, for all ranks.
   void Post(const std::string& name, const std::string& text);
-  // Waits for it; an error if the world fails, or `from` (-1: anybody) has ended without it.
+  // Waits for it; an error if the world fails, or `from` has ended without it (-1: of a barrier).
   StatusOr<std::string> Await(const std::string& name, int from);
   // What distributed/agreement.h has to tell rank 0.
   void Tell(std::string word);

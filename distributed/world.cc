@@ -60,7 +60,7 @@ StatusOr<bool> OnAll(Mpi* mpi, bool mine) {
   }
   if (mpi->rank() > 0) FZ_RETURN_IF_ERROR(mpi->SendNow(&all, 1, 0));
   FZ_ASSIGN_OR_RETURN(const std::string told, ShareByMpi(mpi, all ? "1" : "0"));
-  return told == "1";
+  return !told.empty() && told.front() == '1';
 }
 
 int64_t AddGroup(World* w, std::vector<int> ranks) {

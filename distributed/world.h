@@ -42,7 +42,7 @@ bool Initialized();
 // 0 and 1 before Init.
 int Rank();
 int Size();
-int LocalRank();        // among the ranks of this machine, as far as the launcher says
+int LocalRank();  // among the ranks of this machine, as far as the launcher says
 double CollectiveTimeout();
 std::string Library();  // whose MPI; empty in a world of 1
 

@@ -1,4 +1,4 @@
-"""Sums over ranks by the library: right, the same on all ranks, recorded, told from ordered ones."""
+"""Sums over ranks by the library: right, the same on all ranks, recorded; not the ordered ones."""
 
 import sys
 
