@@ -8,15 +8,11 @@
 #include <string_view>
 #include <utility>
 
-#include "absl/functional/function_ref.h"
 #include "core/disk/private_files.h"
+#include "core/files/told.h"
 #include "core/status.h"
 
 namespace frazil {
-
-// Is told, every few megabytes, how many bytes are written; may end it with an error.
-using Told = absl::FunctionRef<Status(uint64_t)>;
-inline Status NobodyTold(uint64_t) { return absl::OkStatus(); }
 
 class NewFile {
  public:

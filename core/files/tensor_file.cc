@@ -14,6 +14,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "core/backend.h"
+#include "core/files/new_file.h"
 #include "core/files/system_error.h"
 #include "core/files/tensor_header.h"
 #include "core/functions/ops.h"

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "core/files/new_file.h"
+#include "core/files/told.h"
 #include "core/tensor.h"
 
 #pragma GCC visibility push(default)

@@ -164,7 +164,7 @@ VIEWS = {
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_arrays_of_any_strides(dtype):
-    """Alone and in a list, which is read at once where all are alike (bindings/python/import.cc)."""
+    """Alone and in a list, which is read at once where all are alike."""
     rng = np.random.default_rng(0)
     for channels in (1, 2, 3, 4, 5, 6, 8, 12):
         whole = rng.integers(0, 2 if dtype == "bool" else 99, (3, 6, 7, channels)).astype(dtype)

@@ -154,7 +154,7 @@ class Processes:
                     yield held.pop()
             self.reusable = True
         except GeneratorExit:
-            # What is under way belongs to no other epoch; at the program's end the workers are gone.
+            # What is under way belongs to no other epoch; as the program ends no workers are left.
             while under_way and self._persistent and self._workers:
                 number = under_way.popleft()
                 self._receive(self._worker_of(number), number)

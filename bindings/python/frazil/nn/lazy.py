@@ -50,7 +50,8 @@ class _Lazy(Module):
 
     _lazy = True
     _plain: Any = None
-    _given = (("weight", ""), ("bias", "bias"))  # its tensors, and which argument asks for each
+    # Its tensors, and which argument asks for each.
+    _given: tuple[tuple[str, str], ...] = (("weight", ""), ("bias", "bias"))
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._args, self._kwargs = args, kwargs
