@@ -102,6 +102,7 @@ bool Walk::Wanted(const GradNode& node) const {
 
 Status Walk::Collect(absl::Span<const Root> roots) {
   std::vector<GradNode*> stack;
+  std::vector<std::pair<uint64_t, GradNode*>> found;
   for (const Root& root : roots) stack.push_back(root.node.get());
   while (!stack.empty()) {
     GradNode* node = stack.back();
@@ -111,13 +112,16 @@ Status Walk::Collect(absl::Span<const Root> roots) {
       return RuntimeError(
           "[backward] an earlier backward(retain_graph=False) has let go of this history.");
     }
-    visits_.push_back({GradNodeRef::Share(node)});
+    found.emplace_back(node->sequence, node);
     if (!Wanted(*node)) ForEachEdge(*node, [&](GradNode* next) { stack.push_back(next); });
   }
-  std::sort(visits_.begin(), visits_.end(),
-            [](const Visit& x, const Visit& y) { return x.node->sequence > y.node->sequence; });
-  for (size_t i = 0; i < visits_.size(); ++i)
-    index_[visits_[i].node.get()] = static_cast<int32_t>(i);
+  std::sort(found.begin(), found.end(),
+            [](const auto& x, const auto& y) { return x.first > y.first; });
+  visits_.reserve(found.size());
+  for (const auto& [sequence, node] : found) {
+    index_.find(node)->second = static_cast<int32_t>(visits_.size());
+    visits_.push_back({GradNodeRef::Share(node)});
+  }
   for (auto id = static_cast<int32_t>(visits_.size()); --id >= 0;) {
     Visit& visit = visits_[id];
     visit.useful = Leads(*visit.node);

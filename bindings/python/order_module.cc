@@ -164,16 +164,15 @@ std::vector<FunctionRow> OrderFunctions() {
        Sorting<"sort", ops::sort>},
       {"searchsorted(x1, x2, /, side='left', sorter=None)",
        "Where the elements of x2 would stand in the sorted x1: before equal ones, or after them "
-       "(\"right\"). `sorter` has the indices that sort x1, where it is not sorted. Reads the "
-       "data.",
+       "(\"right\"). `sorter` has the indices that sort x1, where it is not sorted.",
        SearchSorted},
       {"unique_values(x, /, *, equal_nan=False)",
        "Distinct elements in ascending order. Every NaN counts by itself, unless equal_nan. Reads "
-       "the data.",
+       "how many there are.",
        UniqueValues},
       {"bincount(x, /, weights=None, minlength=0)",
        "How often each of 0, 1, 2 ... occurs in a vector of integers, or the sum of its weights: "
-       "at least minlength results, int64, or of the weights' float dtype. Reads the data. "
+       "at least minlength results, int64, or of the weights' float dtype. Reads the largest. "
        "ValueError for negative elements and other shapes, TypeError for floats.",
        Bincount},
       {"diff(x, /, n=1, axis=-1, *, prepend=None, append=None)",

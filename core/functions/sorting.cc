@@ -180,8 +180,7 @@ Tensor SearchedByOps(const Tensor& sorted, const Tensor& values, bool right) {
     const Tensor here = TakeAt(sorted, at, 0);
     Tensor before = right ? less_equal(here, values) : less(here, values);
     if (nans) {
-      before = bitwise_or(before,
-                          right ? none : bitwise_and(none, logical_not(isnan(here))));
+      before = bitwise_or(before, right ? none : bitwise_and(none, logical_not(isnan(here))));
     }
     return where(before, count + more, count);
   };

@@ -19,7 +19,6 @@ using kir::V;
 
 constexpr size_t kMaxName = 60;
 constexpr int64_t kMinTurned = 4096;  // elements that are turned for a kernel
-constexpr int64_t kShortRow = 8;      // elements of a row that is not worth a loop
 
 // The ops in order, for dumps and profilers.
 std::string NameOf(const Graph& graph, const std::vector<int32_t>& nodes) {
@@ -44,7 +43,8 @@ class Lowering {
       result_.launches.push_back(LowerScalarLoop(graph_, group_));
     } else if (node(first).op == OpId::k_concat) {
       LowerConcat(first);
-    } else if (node(first).op == OpId::k_pad && PadsByParts(node(first))) {
+    } else if (node(first).op == OpId::k_pad &&
+               (StandsAlone(node(first)) || PadsElements(node(first)))) {
       LowerPad(first);
     } else if (node(first).op == OpId::k_random_bits) {
       LowerRandomBits(first);
@@ -205,8 +205,8 @@ class Lowering {
         std::optional<Launch> launch = LowerTransposedCopy(copy);
         if (!launch) continue;
         result_.launches.push_back(*std::move(launch));
-        copied.push_back({read.base, read.offset, read.strides,
-                          NewTemporary(size * SizeOf(copy.dtype)), dense});
+        copied.push_back(
+            {read.base, read.offset, read.strides, NewTemporary(size * SizeOf(copy.dtype)), dense});
         read.base = copy.to;
         read.strides = std::move(dense);
       }
@@ -313,7 +313,7 @@ class Lowering {
 
   // Copies value `from`, repeated if its strides say so, into a part of `to`.
   void CopyPart(int32_t from, const Layout& shape, const std::vector<int64_t>& strides, int32_t to,
-                int64_t to_offset) {
+                int64_t to_offset, bool in_runs = false) {
     int64_t offset = ElementsInBase(graph_, from);
     Axes axes{.extents = {shape.extents, shape.extents + shape.rank}};
     std::vector<int64_t> in = strides, out = DenseStridesOf(*node(to).layout);
@@ -329,11 +329,9 @@ class Lowering {
     for (int i = 0; i < int(axes.extents.size()); ++i) {
       if (axes.extents[i] != 1) axes.parallel.push_back(i);
     }
-    if (!axes.parallel.empty() && axes.extents[axes.parallel.back()] < kShortRow) {
-      // What is read in longer runs is read so, though written apart.
-      const auto run = std::find_if(axes.parallel.begin(), axes.parallel.end(), [&](int a) {
-        return in[a] == 1 && axes.extents[a] >= kShortRow;
-      });
+    if (in_runs) {  // what is read in runs is read so, though written apart
+      const auto run = std::find_if(axes.parallel.begin(), axes.parallel.end(),
+                                    [&](int a) { return in[a] == 1; });
       if (run != axes.parallel.end()) std::rotate(run, run + 1, axes.parallel.end());
     }
     Copy(std::move(axes), PartOf(node(to).dtype), BaseOf(graph_, from), offset, in, to, to_offset,
@@ -352,12 +350,12 @@ class Lowering {
     }
   }
 
-  // Rows of a few elements take longer than filling all and copying what is no padding.
-  bool PadsByParts(const Node& n) const {
-    if (StandsAlone(n)) return true;
-    int64_t row = 1;
-    for (int i = n.layout->rank - 1; i >= 0 && row == 1; --i) row = n.layout->extents[i];
-    return group_.nodes.size() == 1 && n.device == Device() && row < kShortRow;
+  // Whether rows are one element each and padding, as in the gradient of every second element: they
+  // are so short that filling all and copying what is no padding takes less time.
+  bool PadsElements(const Node& n) const {
+    const int last = n.layout->rank - 1;
+    return group_.nodes.size() == 1 && n.device == Device() && last >= 0 &&
+           n.layout->extents[last] > 1 && node(n.operands[0]).layout->extents[last] == 1;
   }
 
   // The constant everywhere, then the operand over it: without predicates.
@@ -369,7 +367,10 @@ class Lowering {
     CopyPart(n.operands[1], *n.layout, std::vector<int64_t>(dense.size(), 0), id, 0);
     int64_t offset = 0;
     for (int i = 0; i < in.rank; ++i) offset += n.attrs[2 * i] * dense[i];
-    if (in.size > 0) CopyPart(n.operands[0], in, {in.strides_, in.strides_ + in.rank}, id, offset);
+    if (in.size > 0) {
+      CopyPart(n.operands[0], in, {in.strides_, in.strides_ + in.rank}, id, offset,
+               PadsElements(n));
+    }
   }
 
   // One block of four words at a point.

@@ -14,8 +14,9 @@ namespace frazil::jit {
 struct CopyAcross {
   DType dtype;
   int32_t from;
-  int64_t offset;                         // elements from its first
-  std::vector<int64_t> extents, strides;  // of the axes, outermost first, in the order of the result
+  int64_t offset;  // elements from its first
+  std::vector<int64_t> extents,
+      strides;  // of the axes, outermost first, in the order of the result
   int32_t to;
 };
 

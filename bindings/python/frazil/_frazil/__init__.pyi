@@ -850,7 +850,7 @@ def betaln(x1: Operand, x2: Operand, /) -> Tensor:
 def bincount(
     x: Operand, /, weights: Operand | None = ..., minlength: SupportsIndex = ...
 ) -> Tensor:
-    """How often each of 0, 1, 2 ... occurs in a vector of integers, or the sum of its weights: at least minlength results, int64, or of the weights' float dtype. Reads the data. ValueError for negative elements and other shapes, TypeError for floats."""
+    """How often each of 0, 1, 2 ... occurs in a vector of integers, or the sum of its weights: at least minlength results, int64, or of the weights' float dtype. Reads the largest. ValueError for negative elements and other shapes, TypeError for floats."""
 
 def bitwise_and(x1: Operand, x2: Operand, /) -> Tensor:
     """Bitwise and, elementwise; logical for bool."""
@@ -1020,7 +1020,7 @@ def digamma(x: Operand, /) -> Tensor:
     """Derivative of gammaln, elementwise; NaN at negative integers."""
 
 def digitize(x: Operand, bins: Operand, /, right: Operand = ...) -> Tensor:
-    """The bin of each element: i where bins[i-1] <= x < bins[i], or bins[i-1] < x <= bins[i] if right; of falling bins likewise. int64. Reads the data. ValueError for bins out of order."""
+    """The bin of each element: i where bins[i-1] <= x < bins[i], or bins[i-1] < x <= bins[i] if right; of falling bins likewise. int64. Reads whether the bins rise. ValueError for bins out of order."""
 
 def divide(x1: Operand, x2: Operand, /) -> Tensor:
     """Quotient, elementwise."""
@@ -1269,7 +1269,7 @@ def interp(
     *,
     period: Number | None = ...,
 ) -> Tensor:
-    """Values at x of the line through the points (xp, fp), of which xp rises. Before the first point it is `left`, behind the last one `right` (their values if not given); with a period the points repeat. The common float dtype, float64 for integers, complex with a complex fp. Reads the data of x and xp; gradients go to all three. TypeError for complex x, xp."""
+    """Values at x of the line through the points (xp, fp), of which xp rises. Before the first point it is `left`, behind the last one `right` (their values if not given); with a period the points repeat. The common float dtype, float64 for integers, complex with a complex fp. Gradients go to all three. TypeError for complex x, xp."""
 
 def invert(x: Operand, /) -> Tensor:
     """The same as bitwise_invert: Bitwise complement, elementwise; logical not for bool."""
@@ -1673,7 +1673,7 @@ def searchsorted(
     side: Literal["left", "right"] = ...,
     sorter: Operand | Sequence[builtins.int] | None = ...,
 ) -> Tensor:
-    """Where the elements of x2 would stand in the sorted x1: before equal ones, or after them ("right"). `sorter` has the indices that sort x1, where it is not sorted. Reads the data."""
+    """Where the elements of x2 would stand in the sorted x1: before equal ones, or after them ("right"). `sorter` has the indices that sort x1, where it is not sorted."""
 
 def select(conditions: Sequence[Operand], choices: Any, default: Operand = ..., /) -> Tensor:
     """Elementwise the choice of the first condition that is true, else the default. ValueError for lists of different lengths or none, TypeError for conditions that are not bool."""
@@ -1816,7 +1816,7 @@ def union1d(x1: Operand, x2: Operand, /) -> Tensor:
     """The distinct elements of both arrays, in ascending order."""
 
 def unique_values(x: Operand, /, *, equal_nan: builtins.bool = ...) -> Tensor:
-    """Distinct elements in ascending order. Every NaN counts by itself, unless equal_nan. Reads the data."""
+    """Distinct elements in ascending order. Every NaN counts by itself, unless equal_nan. Reads how many there are."""
 
 def unravel_index(
     indices: Operand | Sequence[builtins.int], shape: Ints, /, order: Literal["C", "F"] = ...
