@@ -19,6 +19,8 @@ PARAMETERS = {
     "api_version": "str | None",
     "UPLO": "str",
     "program": "Any",
+    "make_program.texts": "tuple[str, str, str, str]",
+    "make_program.tensors": "dict[str, Tensor]",
     "traced": "Any",
     "told": "Any",
     "args": "tuple[Any, ...]",
@@ -228,6 +230,8 @@ RESULTS = {
     "program.value_of": "builtins.int",
     "program.put_back": "None",
     "program.load_program": "Any",
+    "program.texts_of": "tuple[str, str, str, str]",
+    "program.make_program": "Any",
     "program.about": "dict[str, Any]",
     "program.call": "list[Tensor]",
     "program.stats": "dict[str, builtins.int]",
@@ -486,6 +490,7 @@ class Traced(Generic[_P, _R]):
         check_every: builtins.int = ...,
         proof: builtins.bool = ...,
         strict: builtins.bool = ...,
+        saved: builtins.bool = ...,
     ) -> Traced[_P, _R]: ...
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
     @overload

@@ -214,7 +214,8 @@ def test_what_is_written_in_a_loop_and_not(tmp_path):
             steps += 1
         return fz.sum(x)
 
-    g = exported(tmp_path, f, (fz.ones(3), fz.asarray(0)))
+    none = fz.ones(3) * 1e4, fz.asarray(0)
+    g = exported(tmp_path, f, (fz.ones(3), fz.asarray(0)), examples=[none])
     for x in INPUTS:
         mine, theirs = (fz.copy(x), fz.asarray(0)), (fz.copy(x), fz.asarray(0))
         assert bits(g(*mine)) == bits(f(*theirs))
@@ -253,7 +254,7 @@ def test_a_recurrent_layer_over_a_dynamic_length(tmp_path):
 
     with fz.no_grad():
         g = exported(tmp_path, last, (fz.random.normal((3, 6, 4)),), dynamic={"x": {1: "t"}})
-        for t in (1, 2, 6, 40):
+        for t in (2, 3, 6, 40):
             x = fz.random.normal((3, t, 4))
             assert bits(g(x)) == bits(last(x))
 

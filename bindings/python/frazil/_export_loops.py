@@ -10,6 +10,7 @@ program in the same state.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from frazil import _export_program as _program
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     Ref = tuple[str, Any]
 
 __all__ = ["merged"]
+
+_MOST_AGAIN = 300  # calls that are written again for a loop that is not entered
 
 
 def merged(paths: Sequence[Path]) -> Path:
@@ -57,8 +60,7 @@ def _together(a: Path, b: Path, results: int) -> Path:
             if not both:
                 raise _apart(a, b, one, other)
             one, moved = both
-            b = _renamed(b, lambda ref, m=moved: ("r", results + m.get(ref[1] - results, ref[1] - results))
-                         if ref[0] == "r" else ref)  # fmt: skip
+            b = _renamed(b, partial(_moved, moved, results))
         calls.append(one)
         results += one.results
     if (a.end, a.read) != (b.end, b.read):
@@ -77,8 +79,14 @@ def _together(a: Path, b: Path, results: int) -> Path:
     return replace(a, calls=calls, cases=cases)
 
 
+def _moved(places: dict[int, int], results: int, ref: Ref) -> Ref:
+    """A value behind a loop whose results, from number `results` on, lie in other places."""
+    kind, i = ref
+    return (kind, results + places.get(i - results, i - results)) if kind == "r" else ref
+
+
 def _apart(a: Path, b: Path, one: Call | None, other: Call | None) -> _program.Refused:
-    for call, path in ((one, a), (other, b)):
+    for call in (one, other):
         if call is not None and call.kind == "while":
             return _program.Refused(
                 f"two examples go round a loop in ways that do not fit{_program._at(call.origin)}: "
@@ -145,22 +153,27 @@ def _with_none(path: Path, results: int = 0) -> Path:
         for call in path.calls
     ]
     results += sum(call.results for call in calls)
-    cases = dict(path.cases)
-    for outcome, case in path.cases.items():
+    cases = {outcome: _with_none(case, results) for outcome, case in path.cases.items()}
+    for outcome, case in list(cases.items()):
         none = _none_of(path.read, outcome, case, results)
         if none is not None and none[0] not in cases:
             cases[none[0]] = none[1]
-    cases = {outcome: _with_none(cases[outcome], results) for outcome in sorted(cases)}
-    return replace(path, calls=calls, cases=cases)
+    return replace(path, calls=calls, cases=dict(sorted(cases.items())))
+
+
+def _size(path: Path) -> int:
+    return 1 + len(path.calls) + sum(map(_size, path.cases.values()))
 
 
 def _none_of(read: Ref | None, outcome: int, case: Path, first: int) -> tuple[int, Path] | None:
-    """The other outcome of a loop's first test and what is done then, from what is done behind it."""
+    """The other outcome of a loop's first test, and what is done then: what is done behind it."""
     loop = case.calls[0] if len(case.calls) == 1 else None
     if loop is None or loop.kind != "while" or loop.more[0] != outcome or outcome > 1:
         return None
     behind = case.cases.get(1 - outcome)
     if case.end != "read" or case.read != ("r", first + loop.states) or behind is None:
+        return None
+    if _size(behind) > _MOST_AGAIN:  # each of many loops in a row would double it
         return None
 
     def name(ref: Ref) -> Ref:
@@ -203,10 +216,9 @@ class _Walk:
             return results[ref[1]] if ref[0] == "r" else ref
 
         writes = [(cell, name(value)) for cell, value in end.writes]
-        return (
-            [name(ref) for ref in end.outputs] == self.path.outputs
-            and [w for w in writes if w[0] != w[1]] == self.path.writes
-        )
+        return [name(ref) for ref in end.outputs] == self.path.outputs and [
+            w for w in writes if w[0] != w[1]
+        ] == self.path.writes
 
     def _block(self, block: Path, results: list[Ref], own: list[Ref] | None) -> Path | None:
         """The block in which it ended; `own`: the parameters of a loop's body."""

@@ -352,7 +352,9 @@ def _alike(mine: Call, theirs: Call, run: dict[str, int], other: dict[str, int])
     if not same:
         raise OtherCalls(f"it does something else at {_shown(other)} than at {_shown(run)}: one "
                          f"{_named(theirs)}, the other {_named(mine)}: export it for a range of "
-                         "sizes where it does the same, Dim(name, min, max)")  # fmt: skip
+                         "sizes where it does the same, Dim(name, min, max), and write a loop over "
+                         "a dynamic size as one up to a tensor, "
+                         "fz.fori_loop(0, fz.asarray(x.shape[0]), ...)")  # fmt: skip
     if mine.body is not None and theirs.body is not None:
         require_alike(mine.body, theirs.body, run, other)
 

@@ -294,7 +294,7 @@ def _unbiased(
     values: Sequence[float], fits: Sequence[Callable[[int], bool]], runs: Sequence[dict[str, int]]
 ) -> str | None:
     """n / (n - 1): n is told by values that are not too near to 1, and has to give them all."""
-    clear = [i for i, v in enumerate(values) if 1 < v and v / (v - 1) < _CLEAR]
+    clear = [i for i, v in enumerate(values) if v > 1 and v / (v - 1) < _CLEAR]
     whole = [round(values[i] / (values[i] - 1)) for i in clear]
     found = solve(whole, [runs[i] for i in clear]) if len(clear) > 1 else None
     if found is None:

@@ -60,7 +60,7 @@ class Program:
     """A loaded program: call it, take gradients through it, trace it, map it. By `load_program`.
 
     Its tensors are the weights and states of the file. Calls read and write them, state_dict tells
-    them, load_state_dict sets them. It can be copied and pickled, with them, and needs no file then.
+    them, load_state_dict sets them. It can be copied and pickled with them, and needs no file then.
     """
 
     def __init__(self, loaded: Any) -> None:

@@ -662,6 +662,7 @@ class Traced(Generic[_P, _R]):
         check_every: builtins.int = ...,
         proof: builtins.bool = ...,
         strict: builtins.bool = ...,
+        saved: builtins.bool = ...,
     ) -> Traced[_P, _R]: ...
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
     @overload

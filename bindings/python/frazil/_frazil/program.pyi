@@ -9,7 +9,18 @@ from typing import (
 
 from frazil._frazil import Tensor
 
-__all__ = ["about", "call", "explain", "learnt", "load_program", "put_back", "stats", "value_of"]
+__all__ = [
+    "about",
+    "call",
+    "explain",
+    "learnt",
+    "load_program",
+    "make_program",
+    "put_back",
+    "stats",
+    "texts_of",
+    "value_of",
+]
 
 def about(program: Any, /) -> dict[str, Any]:
     """What a program says of itself, and its tensors."""
@@ -26,11 +37,17 @@ def learnt(traced: Any, args: tuple[Any, ...], kwargs: dict[str, Any], /) -> Any
 def load_program(path: str | PathLike[str], device: str | None, /) -> Any:
     """The program of a .frz file."""
 
+def make_program(texts: tuple[str, str, str, str], tensors: dict[str, Tensor], /) -> Any:
+    """A program of these and of its tensors by name."""
+
 def put_back(tensor: Tensor, before: Tensor, /) -> None:
     """Undoes what was written to a tensor since `before`."""
 
 def stats(program: Any, /) -> dict[str, builtins.int]:
     """Counts of calls and plans."""
+
+def texts_of(program: Any, /) -> tuple[str, str, str, str]:
+    """Its name, version, structure and text."""
 
 def value_of(tensor: Tensor, /) -> builtins.int:
     """A number that tells contents of tensors apart while they live."""

@@ -35,9 +35,9 @@ padding `CircularPad1d`, `CircularPad2d`, `CircularPad3d`, `ConstantPad1d`, `Con
 `TripletMarginWithDistanceLoss`; attention `KVCache`, `MultiheadAttention`, `RotaryEmbedding`,
 `Transformer`, `TransformerDecoder`, `TransformerDecoderLayer`, `TransformerEncoder`,
 `TransformerEncoderLayer`; fewer bits `quantize`, `QuantizationReport`, `QuantizedConv2d`,
-`QuantizedEmbedding`, `QuantizedLinear`, `QuantizedRow`; the module `functional`; and functions of arrays such as `tanh`,
-`relu`, `sigmoid`, `gelu`, `softmax`, `layer_norm`, `attention`, `conv2d`, `cross_entropy`,
-`mse_loss`. The list at the end of help(frazil.nn) is whole.
+`QuantizedEmbedding`, `QuantizedLinear`, `QuantizedRow`; the module `functional`; and functions of
+arrays such as `tanh`, `relu`, `sigmoid`, `gelu`, `softmax`, `layer_norm`, `attention`, `conv2d`,
+`cross_entropy`, `mse_loss`. The list at the end of help(frazil.nn) is whole.
 
 >>> import frazil as fz
 >>> model = Sequential(Linear(2, 3), ReLU(), Linear(3, 1))
@@ -95,8 +95,9 @@ __all__ = [
     "MaxUnpool3d", "Mish", "Module", "ModuleDict", "ModuleList", "MultiLabelMarginLoss",
     "MultiLabelSoftMarginLoss", "MultiMarginLoss", "MultiheadAttention", "NLLLoss", "PReLU",
     "PairwiseDistance", "Parameter", "ParameterDict", "ParameterList", "PixelShuffle",
-    "PixelUnshuffle", "PoissonNLLLoss", "QuantizationReport", "QuantizedConv2d", "QuantizedEmbedding",
-    "QuantizedLinear", "QuantizedRow", "RMSNorm", "RNN", "RNNCell", "RReLU", "ReLU", "ReLU6",
+    "PixelUnshuffle", "PoissonNLLLoss", "QuantizationReport", "QuantizedConv2d",
+    "QuantizedEmbedding", "QuantizedLinear", "QuantizedRow", "RMSNorm", "RNN", "RNNCell", "RReLU",
+    "ReLU", "ReLU6",
     "ReflectionPad1d", "ReflectionPad2d", "ReflectionPad3d", "ReplicationPad1d", "ReplicationPad2d",
     "ReplicationPad3d", "RotaryEmbedding", "SELU", "Sequential", "SiLU", "Sigmoid", "SmoothL1Loss",
     "SoftMarginLoss", "Softmax", "Softmax2d", "Softmin", "Softplus", "Softshrink", "Softsign",

@@ -158,11 +158,11 @@ class QuantizedConv2d(Module):
                 f"[quantized conv2d] an image of {h} by {w}, padded, is smaller than the kernel "
                 f"{self.kernel_size}."
             )
-        parts = [
-            x[..., i * high : h - reach[0] + i * high : up, j * wide : w - reach[1] + j * wide : right, :]
-            for i in range(self.kernel_size[0])
-            for j in range(self.kernel_size[1])
-        ]  # fmt: skip
+        parts = []
+        for i in range(self.kernel_size[0]):
+            rows = slice(i * high, h - reach[0] + i * high, up)
+            for j in range(self.kernel_size[1]):
+                parts.append(x[..., rows, j * wide : w - reach[1] + j * wide : right, :])
         return parts[0] if len(parts) == 1 else _fz.concatenate(parts, axis=-1)
 
     def extra_repr(self) -> str:
@@ -271,14 +271,14 @@ def quantize(
     """A copy of a module with its weights in fewer bits, and what that costs in accuracy.
 
     With 8 bits, linear layers and convolutions of images (of one group, padded with zeros) multiply
-    int8 by int8 and tables of embeddings are int8; other layers stay, which the report lists. With 16, all parameters of float32 are stored as 16-bit floats and computed with as
-    float32.
+    int8 by int8 and tables of embeddings are int8; other layers stay, which the report lists. With
+    16, all parameters of float32 are stored as 16-bit floats and computed with as float32.
 
     Parameters
     ----------
     module : Module
-        Stays as it is. Layers of float32 are quantised, by their class: Linear, Conv2d and Embedding
-        itself, not classes derived from them.
+        Stays as it is. Layers of float32 are quantised, by their class: Linear, Conv2d and
+        Embedding itself, not classes derived from them.
     bits : int
         8 or 16.
     storage : str, optional
@@ -535,9 +535,7 @@ def _measured(
             kept.append(rows[:left])
 
     _watched(module, layers, batches, see)
-    unused = [
-        n for n, layer in layers.items() if type(layer) is not Embedding and n not in largest
-    ]
+    unused = [n for n, layer in layers.items() if type(layer) is not Embedding and n not in largest]
     if unused and not dynamic:
         raise ValueError(f"[quantize] calibration did not use {unused}: skip them.")
     with _no_grad():

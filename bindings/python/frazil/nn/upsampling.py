@@ -68,8 +68,11 @@ def interpolate(
         return _adaptive_avg(n, input, list(sizes), False)
     for axis, (old, new, factor) in enumerate(zip(places, sizes, each, strict=True), 2):
         step = 1 / factor if size is None else old / new
-        if mode.startswith("nearest") and size is None and factor >= 1 and factor == int(factor):
-            input = _repeated(input, axis, int(factor))
+        times = int(factor) if size is None and factor >= 1 and factor == int(factor) else 0
+        if times and mode.startswith("nearest"):
+            input = _repeated(input, axis, times)
+        elif times and mode != "bicubic" and not align_corners:
+            input = _blended(input, axis, times)
         elif mode.startswith("nearest"):
             shift = 0.5 if mode == "nearest-exact" else 0.0
             columns = [min(int((i + shift) * step), old - 1) for i in range(new)]
@@ -84,6 +87,29 @@ def _repeated(x, axis, times):
     before, after = x.shape[: axis + 1], x.shape[axis + 1 :]
     x = _fz.broadcast_to(x.reshape((*before, 1, *after)), (*before, times, *after))
     return x.reshape((*before[:-1], before[-1] * times, *after))
+
+
+def _blended(x, axis, times):
+    """Linear interpolation of whole factors, whatever the extent: each place between two elements
+    comes again behind `times` others, with the same weights."""
+
+    def moved(by):  # by -1, 0 or 1, with the outermost element again
+        def part(*ends):
+            return x[(slice(None),) * axis + (slice(*ends),)]
+
+        if by == 0:
+            return x
+        parts = (part(1), part(-1)) if by < 0 else (part(1, None), part(-1, None))
+        return _fz.concatenate(parts, axis=axis)
+
+    places = []
+    for i in range(times):
+        at = (i + 0.5) / times - 0.5
+        low = math.floor(at)
+        rest = at - low
+        places.append(moved(low) * (1 - rest) + moved(low + 1) * rest)
+    y = _fz.stack(places, axis=axis + 1)
+    return y.reshape((*x.shape[:axis], x.shape[axis] * times, *x.shape[axis + 1 :]))
 
 
 def _between(x, axis, old, new, step, align_corners, cubic):

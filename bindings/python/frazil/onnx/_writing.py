@@ -207,8 +207,8 @@ class Graph(Spectra):
     def branches(self, path: Any, values: dict[Any, Value], seen: Any = None) -> list[Value]:
         """An If for each number that was read. What no example read stops the model.
 
-        None where the number is known by now: onnxruntime takes such an If apart itself, and crashes
-        where it stands in others.
+        None where the number is known by now: onnxruntime takes such an If apart itself, and
+        crashes where it stands in others.
         """
         (outcome, first), *rest = path.cases.items()
         seen = path.cases.keys() if seen is None else seen
@@ -282,8 +282,8 @@ class Graph(Spectra):
             return [self._reduced(_REDUCE[call.name], x[0], call.attrs)]
         if write is None:
             raise Refused(
-                f"{call.name} ({call.origin}) has no operator in ONNX that is known here: fz.export "
-                "writes it into a .frz file, which C++, C and Python run"
+                f"{call.name} ({call.origin}) has no operator in ONNX that is known here: "
+                "fz.export writes it into a .frz file, which C++, C and Python run"
             )
         made = write(x, call.attrs)
         return made if isinstance(made, list) else [made]
