@@ -10,14 +10,14 @@ from pathlib import Path
 FOLDERS = {
     "core": 20400,
     "kernels": 11400,
-    "distributed": 1850,
+    "distributed": 2950,
     "npu": 9100,
     "autograd": 2800,
     "batch": 1560,
-    "tracer": 8450,
-    "jit": 37200,
+    "tracer": 8750,
+    "jit": 38300,
     "frozen": 2200,
-    "bindings": 58800,
+    "bindings": 60100,
 }
 FILE = 800  # lines of a file of these folders
 FUNCTION = 125  # lines of a function there

@@ -392,6 +392,17 @@ def test_newer_opsets_are_told():
         fz.onnx.load(model)
 
 
+@pytest.mark.parametrize("version", [-1, 1 << 40])
+def test_opsets_that_no_package_counts_to_are_told(version):
+    model = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 18, "other" : 1]> f (float[1] x) => (float[1] y) '
+        "{ y = Neg(x) }"
+    )
+    model.opset_import[1].version = version
+    with pytest.raises(ValueError, match=f"other has no opset {version}"):
+        fz.onnx.load(model)
+
+
 def test_damaged_files_raise_value_errors():
     """Truncated, and with changed bits: a ValueError, or a model that is another one."""
     content = mlp()[0].SerializeToString()

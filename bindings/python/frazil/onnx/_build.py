@@ -78,6 +78,9 @@ class Builder:
 
     def opsets(self, imports: Any) -> dict[str, int]:
         versions = {self.domain(o.domain): o.version for o in imports}
+        for domain, version in versions.items():
+            if not 0 <= version < 1 << 31:
+                raise ValueError(f"[onnx] {domain or 'ai.onnx'} has no opset {version}.")
         newest = self.onnx.defs.onnx_opset_version()
         if versions.get("", 1) > newest:
             raise ValueError(
