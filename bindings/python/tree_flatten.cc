@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "bindings/python/class_info.h"
+#include "bindings/python/functions.h"
 #include "bindings/python/tree.h"
 
 namespace frazil::python {
@@ -45,8 +46,15 @@ class Place {
   std::vector<Level> levels_;
 };
 
+// A module that is traced is a module: copies hold it as it is, and follow its calls with the rest.
+PyObject* WithoutTrace(PyObject* o) {
+  PyObject* traced = FunctionOfTraced(o);
+  return traced && ContainerOf(traced) == Container::kModule ? traced : o;
+}
+
 // Whether there is a tensor in what a module has for an attribute.
 bool HoldsTensor(PyObject* o, int depth) {
+  o = WithoutTrace(o);
   if (IsTensor(o) || depth == 0) return true;  // where it does not end Flatten says so
   const Container kind = ContainerOf(o);
   if (kind == Container::kModule || kind == Container::kRegistered) return true;
@@ -61,6 +69,7 @@ class Flattener {
       : is_leaf_(is_leaf), leaves_(leaves), tree_(tree) {}
 
   bool Add(PyObject* o) {
+    o = WithoutTrace(o);
     Container kind = ContainerOf(o);
     if (is_leaf_) {
       const Object answer = Object::Steal(PyObject_CallOneArg(is_leaf_, o));
@@ -157,6 +166,7 @@ class Follower {
   bool Follow(PyObject* o) {
     const TreeNode& node = *node_++;
     if (node.kind == Container::kLeaf) return PyList_Append(leaves_, o) == 0;
+    o = WithoutTrace(o);
     const Container kind = ContainerOf(o);
     const bool same_type = node.type ? reinterpret_cast<PyObject*>(Py_TYPE(o)) == node.type.get()
                                      : kind == node.kind && (o == Py_None || IsProper(o));
