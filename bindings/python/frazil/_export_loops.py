@@ -71,12 +71,10 @@ def _together(a: Path, b: Path, results: int) -> Path:
                 "two examples of the same branches return or write different things"
             )
         return replace(a, calls=calls)
-    cases = {}
-    for outcome in sorted(a.cases.keys() | b.cases.keys()):
-        mine, theirs = a.cases.get(outcome), b.cases.get(outcome)
-        both_cases = mine and theirs and _together(mine, theirs, results)
-        cases[outcome] = both_cases or mine or theirs
-    return replace(a, calls=calls, cases=cases)
+    cases = a.cases | b.cases
+    for outcome in a.cases.keys() & b.cases.keys():
+        cases[outcome] = _together(a.cases[outcome], b.cases[outcome], results)
+    return replace(a, calls=calls, cases=dict(sorted(cases.items())))
 
 
 def _moved(places: dict[int, int], results: int, ref: Ref) -> Ref:
