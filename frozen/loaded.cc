@@ -164,9 +164,9 @@ StatusOr<std::shared_ptr<Loaded>> Loaded::Of(const TensorFile& file, const std::
     FZ_RETURN_IF_ERROR(t.status());
     tensors.emplace(name, std::move(t));
   }
-  return Make({text("frazil.name"), text("frazil.version"), text("frazil.python"),
-               text("frazil.program")},
-              tensors, path);
+  return Make(
+      {text("frazil.name"), text("frazil.version"), text("frazil.python"), text("frazil.program")},
+      tensors, path);
 }
 
 StatusOr<std::shared_ptr<Loaded>> Loaded::Make(Texts texts, const Tensors& tensors,
@@ -314,8 +314,8 @@ StatusOr<ValueRef> Loaded::Fitting(const std::string& name, const Tensor& cell,
                                    const Tensor& value) const {
   FZ_RETURN_IF_ERROR(value.status());
   if (value.dtype() != cell.dtype() || value.shape() != cell.shape())
-    return ValueError("[load_state_dict] '", name, "' of ", this->name(), " is ", frazil::Describe(cell),
-                      ", got ", frazil::Describe(value), ".");
+    return ValueError("[load_state_dict] '", name, "' of ", this->name(), " is ",
+                      frazil::Describe(cell), ", got ", frazil::Describe(value), ".");
   const Tensor copy = ops::to_device(Apply(OpId::k_copy, {&value}), cell.device());
   FZ_RETURN_IF_ERROR(copy.status());
   return copy.value_ref();

@@ -110,8 +110,8 @@ class Runner {
       FZ_ASSIGN_OR_RETURN(const int64_t size, Size(number.size));
       const auto v = static_cast<double>(size);
       const bool whole = number.of == Number::Of::kValue;
-      const double value = number.of == Number::Of::kInverse ? 1 / v
-                           : number.of == Number::Of::kRoot  ? std::sqrt(v)
+      const double value = number.of == Number::Of::kInverse       ? 1 / v
+                           : number.of == Number::Of::kRoot        ? std::sqrt(v)
                            : number.of == Number::Of::kInverseRoot ? 1 / std::sqrt(v)
                                                                    : v / (v - 1);
       numbers_.push_back(

@@ -62,10 +62,10 @@ Object CallOf(const tracer::Program::Call& call) {
                           ? Text("")
                           : Text(record.composite ? NameOf(static_cast<CompositeId>(record.op))
                                                   : Info(record.primitive()).name);
-  const Object loop =
-      record.loop ? Tuple({Bits(record.loop->goes_on), WayOf(record.loop->root),
-                           List(record.loop->classes, Int), List(record.loop->places, Int)})
-                  : None();
+  const Object loop = record.loop
+                          ? Tuple({Bits(record.loop->goes_on), WayOf(record.loop->root),
+                                   List(record.loop->classes, Int), List(record.loop->places, Int)})
+                          : None();
   const std::shared_ptr<const tracer::Program>& body = record.body;
   return Tuple(
       {Text(kind), name, Ids(call.operands), List(record.attrs, Int),

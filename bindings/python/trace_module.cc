@@ -72,11 +72,11 @@ PyObject* New(PyTypeObject* type, PyObject* args, PyObject* keywords) {
   PyObject *function, *name = nullptr;
   int pure = 0, proof = 1, strict = 0, saved = 0;
   tracer::Policy policy;
-  static const char* names[] = {"function",    "name",  "pure",   "check_first",
-                                "check_every", "proof", "strict", "saved",      nullptr};
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|Opiippp", const_cast<char**>(names), &function,
-                                   &name, &pure, &policy.first, &policy.every, &proof, &strict,
-                                   &saved))
+  static const char* names[] = {"function", "name",   "pure",  "check_first", "check_every",
+                                "proof",    "strict", "saved", nullptr};
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|Opiippp", const_cast<char**>(names),
+                                   &function, &name, &pure, &policy.first, &policy.every, &proof,
+                                   &strict, &saved))
     return nullptr;
   policy.saved = saved;
   auto* self = Self(type->tp_alloc(type, 0));

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from frazil._export_program import Call, Path
 
-    Ref = tuple[str, Any]
-
 __all__ = ["merged"]
+
+_Ref = tuple[str, Any]  # what a value is: kind and name
 
 _MOST_AGAIN = 300  # calls that are written again for a loop that is not entered
 
@@ -71,15 +71,13 @@ def _together(a: Path, b: Path, results: int) -> Path:
                 "two examples of the same branches return or write different things"
             )
         return replace(a, calls=calls)
-    cases = {}
-    for outcome in sorted(a.cases.keys() | b.cases.keys()):
-        mine, theirs = a.cases.get(outcome), b.cases.get(outcome)
-        both_cases = mine and theirs and _together(mine, theirs, results)
-        cases[outcome] = both_cases or mine or theirs
-    return replace(a, calls=calls, cases=cases)
+    cases = a.cases | b.cases
+    for outcome in a.cases.keys() & b.cases.keys():
+        cases[outcome] = _together(a.cases[outcome], b.cases[outcome], results)
+    return replace(a, calls=calls, cases=dict(sorted(cases.items())))
 
 
-def _moved(places: dict[int, int], results: int, ref: Ref) -> Ref:
+def _moved(places: dict[int, int], results: int, ref: _Ref) -> _Ref:
     """A value behind a loop whose results, from number `results` on, lie in other places."""
     kind, i = ref
     return (kind, results + places.get(i - results, i - results)) if kind == "r" else ref
@@ -130,7 +128,7 @@ def _joined(a: Call, b: Call) -> tuple[Call, dict[int, int]] | None:
     return replace(a, operands=operands, body=together), {i: to[i] for i in range(b.states)}
 
 
-def _renamed(path: Path, name: Callable[[Ref], Ref], order: Sequence[int] = ()) -> Path:
+def _renamed(path: Path, name: Callable[[_Ref], _Ref], order: Sequence[int] = ()) -> Path:
     """With other names of values; where an iteration ends with its states in this order."""
     outputs = [name(ref) for ref in path.outputs]
     return replace(
@@ -165,7 +163,7 @@ def _size(path: Path) -> int:
     return 1 + len(path.calls) + sum(map(_size, path.cases.values()))
 
 
-def _none_of(read: Ref | None, outcome: int, case: Path, first: int) -> tuple[int, Path] | None:
+def _none_of(read: _Ref | None, outcome: int, case: Path, first: int) -> tuple[int, Path] | None:
     """The other outcome of a loop's first test, and what is done then: what is done behind it."""
     loop = case.calls[0] if len(case.calls) == 1 else None
     if loop is None or loop.kind != "while" or loop.more[0] != outcome or outcome > 1:
@@ -176,7 +174,7 @@ def _none_of(read: Ref | None, outcome: int, case: Path, first: int) -> tuple[in
     if _size(behind) > _MOST_AGAIN:  # each of many loops in a row would double it
         return None
 
-    def name(ref: Ref) -> Ref:
+    def name(ref: _Ref) -> _Ref:
         if ref[0] != "r" or ref[1] < first:
             return ref
         i = ref[1] - first
@@ -207,12 +205,12 @@ class _Walk:
 
     def follows(self, tree: Path) -> bool:
         """Whether the tree does what the example did."""
-        results: list[Ref] = []
+        results: list[_Ref] = []
         end = self._block(tree, results, None)
         if end is None or self.at < len(self.path.calls):
             return False
 
-        def name(ref: Ref) -> Ref:
+        def name(ref: _Ref) -> _Ref:
             return results[ref[1]] if ref[0] == "r" else ref
 
         writes = [(cell, name(value)) for cell, value in end.writes]
@@ -220,10 +218,10 @@ class _Walk:
             w for w in writes if w[0] != w[1]
         ] == self.path.writes
 
-    def _block(self, block: Path, results: list[Ref], own: list[Ref] | None) -> Path | None:
+    def _block(self, block: Path, results: list[_Ref], own: list[_Ref] | None) -> Path | None:
         """The block in which it ended; `own`: the parameters of a loop's body."""
 
-        def name(ref: Ref) -> Ref:
+        def name(ref: _Ref) -> _Ref:
             if ref[0] == "r":
                 return results[ref[1]]
             return own[ref[1]] if ref[0] == "p" and own is not None else ref
@@ -240,7 +238,7 @@ class _Walk:
                 return None
             block = following
 
-    def _read(self, ref: Ref) -> int | None:
+    def _read(self, ref: _Ref) -> int | None:
         if ref[0] == "seen":  # behind a loop: its last test
             return int(ref[1])
         call = self.path.calls[self.at] if self.at < len(self.path.calls) else None
@@ -249,7 +247,7 @@ class _Walk:
         self.at += 1
         return int(call.more[0])
 
-    def _call(self, call: Call, operands: list[Ref], results: list[Ref]) -> bool:
+    def _call(self, call: Call, operands: list[_Ref], results: list[_Ref]) -> bool:
         mine = self.path.calls[self.at] if self.at < len(self.path.calls) else None
         if mine is not None and _same(replace(call, operands=operands), mine):
             self.at += 1
@@ -259,12 +257,12 @@ class _Walk:
         if call.kind != "while" or call.body is None:
             return False
         while True:
-            made: list[Ref] = []
+            made: list[_Ref] = []
             end = self._block(call.body, made, operands)
             if end is None or end.read is None:
                 return False
 
-            def name(ref: Ref, made: list[Ref] = made, own: list[Ref] = operands) -> Ref:
+            def name(ref: _Ref, made: list[_Ref] = made, own: list[_Ref] = operands) -> _Ref:
                 return made[ref[1]] if ref[0] == "r" else own[ref[1]] if ref[0] == "p" else ref
 
             outcome = self._read(name(end.read))

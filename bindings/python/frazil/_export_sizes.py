@@ -287,11 +287,14 @@ def number_of(dtype: str, bits: Sequence[int], runs: Sequence[dict[str, int]]) -
         found = solve(whole, runs)
         if found is not None:
             return f"{form} {found}"
-    return _unbiased(values, [lambda n, b=b: rounded(n / (n - 1)) == b for b in bits], runs)
+    return _unbiased(values, bits, runs, rounded)
 
 
 def _unbiased(
-    values: Sequence[float], fits: Sequence[Callable[[int], bool]], runs: Sequence[dict[str, int]]
+    values: Sequence[float],
+    bits: Sequence[int],
+    runs: Sequence[dict[str, int]],
+    rounded: Callable[[float], int],
 ) -> str | None:
     """n / (n - 1): n is told by values that are not too near to 1, and has to give them all."""
     clear = [i for i, v in enumerate(values) if v > 1 and v / (v - 1) < _CLEAR]
@@ -300,7 +303,7 @@ def _unbiased(
     if found is None:
         return None
     counts = [_evaluated(found, run) for run in runs]
-    good = all(n > 1 and fit(n) for n, fit in zip(counts, fits, strict=True))
+    good = all(n > 1 and rounded(n / (n - 1)) == b for n, b in zip(counts, bits, strict=True))
     return f"unbiased {found}" if good else None
 
 

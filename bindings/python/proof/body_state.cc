@@ -2,7 +2,6 @@
 
 #include <opcode.h>
 
-#include "absl/algorithm/container.h"
 #include "bindings/python/tree_type.h"
 
 namespace frazil::python {
@@ -54,7 +53,6 @@ bool BodyState::Look(State* state) {
   if (containers_.size() > kMostContainers) return false;
   Nest now;
   int frames = 0;
-  functions_.clear();
   for (const Frame* frame = CurrentFrame(); frame != outside_; frame = Before(frame)) {
     const bool last = IsEntry(frame);
     if (!frame || ++frames > kMostFrames || (last && Before(frame) != outside_) ||
@@ -106,25 +104,9 @@ bool BodyState::AddFrame(const Frame* frame, bool innermost, Nest* now) {
   return true;
 }
 
-// One that the body makes in each round of a loop is the same by its code and what it has caught.
-bool BodyState::AddFunction(PyObject* function, Nest* now) {
-  const auto known = absl::c_find(functions_, function);
-  now->words.push_back(static_cast<uint64_t>(known - functions_.begin()));
-  if (known != functions_.end()) return true;
-  functions_.push_back(function);
-  const auto* f = reinterpret_cast<PyFunctionObject*>(function);
-  for (PyObject* part : {f->func_code, f->func_globals})
-    now->words.push_back(reinterpret_cast<uint64_t>(part));
-  const Py_ssize_t caught = f->func_closure ? PyTuple_GET_SIZE(f->func_closure) : 0;
-  for (Py_ssize_t i = 0; i < caught; ++i) {
-    if (!AddValue(PyTuple_GET_ITEM(f->func_closure, i), now)) return false;
-  }
-  return AddValue(f->func_defaults, now) && AddValue(f->func_kwdefaults, now);
-}
-
 // A value of a frame, which may be none, and a cell of a closure.
 bool BodyState::AddValue(PyObject* value, Nest* now) {
-  enum : uint64_t { kNothing, kCell, kIterator, kObject, kFunction };
+  enum : uint64_t { kNothing, kCell, kIterator, kObject };
   if (!value) return now->words.push_back(kNothing), true;
   if (PyCell_Check(value)) return now->words.push_back(kCell), AddValue(PyCell_GET(value), now);
   if (PyModule_CheckExact(value)) return now->AddIdentity(value), true;
@@ -132,9 +114,6 @@ bool BodyState::AddValue(PyObject* value, Nest* now) {
     if (structures_.insert(value).second) kept_.push_back(Object::Share(value));
     return now->AddIdentity(value), true;
   }
-  if (const auto* f = reinterpret_cast<PyFunctionObject*>(value);
-      PyFunction_Check(value) && !f->func_dict)
-    return now->words.push_back(kFunction), AddFunction(value, now);
   if (!TellsWhere(value)) return now->words.push_back(kObject), now->Add(value);
   now->words.push_back(kIterator);
   // What makes it, of what, and how far it is.

@@ -30,7 +30,6 @@ class BodyState final : public tracer::StateObserver {
 #if FRAZIL_KNOWS_FRAMES
   bool AddFrame(const Frame* frame, bool innermost, Nest* now);
   bool AddValue(PyObject* value, Nest* now);
-  bool AddFunction(PyObject* function, Nest* now);
 
   const Frame* const outside_;
   struct Code {
@@ -42,7 +41,6 @@ class BodyState final : public tracer::StateObserver {
   const std::vector<PyObject*> containers_;
   const std::vector<Nest::Place> places_;
   absl::flat_hash_set<PyObject*> structures_;
-  std::vector<PyObject*> functions_;  // of the look at hand, with what they have caught
   std::vector<Object> kept_;  // which are these: no address comes twice
 #endif
 };

@@ -740,7 +740,7 @@ def in_fewer_bits(model: nn.Linear) -> int:
     report: nn.QuantizationReport
     smaller, report = fz.quantize(model, bits=8, calibration=[fz.ones((2, 4))])
     rows: list[nn.QuantizedRow] = report.rows
-    layers = (nn.QuantizedLinear, nn.QuantizedEmbedding)
+    layers = (nn.QuantizedLinear, nn.QuantizedConv2d, nn.QuantizedEmbedding)
     with fz.autocast("cpu", dtype=fz.bfloat16):
         on: bool = amp.is_autocast_enabled()
         result: fz.Tensor = smaller(fz.ones((2, 4)))

@@ -107,6 +107,13 @@ class QuantizedConv2d(Module):
     scale: Tensor
     bias: Tensor | None
     input_scale: Tensor | None
+    in_channels: int
+    out_channels: int
+    kernel_size: tuple[int, ...]
+    stride: tuple[int, ...]
+    padding: tuple[int, ...] | str
+    dilation: tuple[int, ...]
+    channels_last: bool
 
     def __init__(self, layer: Conv2d, input_scale: Tensor | None = None) -> None:
         for name in _OF_CONV:
@@ -146,9 +153,10 @@ class QuantizedConv2d(Module):
     def _windows(self, x: Tensor) -> Tensor:
         """(..., rows, columns, kernel height * width * channels)"""
         reach = [d * (k - 1) for d, k in zip(self.dilation, self.kernel_size, strict=True)]
-        widths = (
+        widths: list[tuple[int, int]] = (
             [(r // 2, r - r // 2) for r in reach] if self.padding == "same"
-            else [(0, 0)] * 2 if self.padding == "valid" else [(p, p) for p in self.padding]
+            else [(p, p) for p in self.padding] if isinstance(self.padding, tuple)
+            else [(0, 0)] * 2
         )  # fmt: skip
         if any(map(any, widths)):
             x = _fz.pad(x, [(0, 0)] * (x.ndim - 3) + widths + [(0, 0)])
@@ -352,7 +360,7 @@ def quantize(
     kept = [
         name for name, layer in module.named_modules() if name not in chosen and _own_floats(layer)
     ]
-    return copy, QuantizationReport(rows, *total, kept)
+    return copy, QuantizationReport(rows, total[0], total[1], kept)
 
 
 def _storage(bits: Any, storage: str | None) -> str:
@@ -426,7 +434,7 @@ def _quantized(layer: Any, name: str, storage: str, inputs: _Inputs) -> None:
         layer.__class__ = QuantizedEmbedding  # type: ignore[assignment]
     elif storage == "int8" and type(layer) is Conv2d:
         _become_conv(layer, layer, inputs.scale)
-        layer.__class__ = QuantizedConv2d
+        layer.__class__ = QuantizedConv2d  # type: ignore[assignment]
     elif storage == "int8":
         _become(layer, layer, *inputs)
         layer.__class__ = QuantizedLinear

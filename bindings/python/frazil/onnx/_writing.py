@@ -48,7 +48,7 @@ _COMPARE = {
 _REDUCE = {"sum": "ReduceSum", "prod": "ReduceProd", "max": "ReduceMax", "min": "ReduceMin"}
 
 
-_OF_NUMBERS = {  # what is computed here where the operands are numbers
+_OF_NUMBERS: dict[str, Any] = {  # what is computed here where the operands are numbers
     "Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "Neg": np.negative, "Equal": np.equal,
     "Less": np.less, "LessOrEqual": np.less_equal, "Greater": np.greater,
     "GreaterOrEqual": np.greater_equal, "Not": np.logical_not, "And": np.logical_and,
