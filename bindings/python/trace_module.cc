@@ -278,7 +278,9 @@ bool IsOfFunction(PyObject* self, PyObject* name) {
   static constexpr const char* kSpecial[] = {
       "__defaults__", "__kwdefaults__", "__code__", "__globals__",         "__closure__",
       "__builtins__", "__self__",       "__func__", "__isabstractmethod__"};
-  const auto is = [&](const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; };
+  const auto is = [&](const char* text) {
+    return PyUnicode_CompareWithASCIIString(name, text) == 0;
+  };
   if (_PyType_Lookup(Py_TYPE(self), name)) return false;
   return !IsSpecial(name) || std::any_of(std::begin(kSpecial), std::end(kSpecial), is);
 }

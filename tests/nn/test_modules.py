@@ -380,7 +380,7 @@ def test_wrong_extents(call, said):
 
 
 def test_layers_of_a_sequential_are_replaced_removed_and_joined():
-    for make in (lambda *l: l, lambda *l: ({f"n{i}": layer for i, layer in enumerate(l)},)):
+    for make in (lambda *n: n, lambda *n: ({f"n{i}": layer for i, layer in enumerate(n)},)):
         model = nn.Sequential(*make(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 4)))
         traced = fz.trace(model)
         for _ in range(12):

@@ -130,9 +130,7 @@ def test_groups_added_behind_a_schedule(name, options, factors):
     assert [row[1] for row in rates] == pytest.approx([0.4 * f for f in factors])
     assert schedule.get_last_lr() == rates[-1]
     chained, same = added(
-        lambda o: lr_scheduler.ChainedScheduler(
-            [getattr(lr_scheduler, name)(o, **options)]
-        )
+        lambda o: lr_scheduler.ChainedScheduler([getattr(lr_scheduler, name)(o, **options)])
     )
     assert same == rates and chained.get_last_lr() == rates[-1]
 

@@ -164,8 +164,8 @@ def trace(
         raise TypeError(f"[trace] needs a callable, got {type(fn).__name__}.")
     if isinstance(fn, type):
         raise TypeError(
-            f"[trace] {fn.__qualname__} is a class, and would be one no longer: trace its methods, or "
-            "a function that makes its objects."
+            f"[trace] {fn.__qualname__} is a class, and would be one no longer: trace its methods, "
+            "or a function that makes its objects."
         )
     flags = _code_flags(fn)
     if flags & (_GENERATOR | _COROUTINE | _ASYNC_GENERATOR):

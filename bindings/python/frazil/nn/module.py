@@ -15,8 +15,8 @@ from frazil._parameters import Parameter
 from frazil._parameters import buffer_names as _buffer_names
 from frazil._parameters import items as _items
 from frazil._parameters import join as _join
-from frazil._parameters import register as _register
 from frazil._parameters import module_of as _module_of
+from frazil._parameters import register as _register
 from frazil._parameters import walk as _walk
 from frazil._progress import progress as _progress
 from frazil._tracked import Tracked
