@@ -88,7 +88,7 @@ def test_what_differs_and_what_is_unknown_is_told(monkeypatch, capsys):
     }  # fmt: skip
     monkeypatch.setitem(sys.modules, "gallery_flickers", program)
     monkeypatch.setattr(gallery, "peer_of", lambda name: ("Nothing", None))
-    row, _, _ = gallery.measured("flickers", True)
+    row, _ = gallery.measured("flickers", True)
     assert row[-1] == "THE BITS DIFFER"
     monkeypatch.setattr(sys, "argv", ["gallery", "flicker"])
     with pytest.raises(SystemExit):
