@@ -291,7 +291,7 @@ class _Exporter:
         cells = self._cells(known["cells"], program)
         self._drop_gradients(cells, program)
         path = _program.path_of(program, cells, self.names)
-        structure, order = self._result(result, path.outputs, known["cells"])
+        structure, order = self._result(result, path, known["cells"])
         if self.result is not None and structure != self.result:
             raise _program.Refused("examples return results of different structures")
         self.result, path.outputs = structure, order
@@ -370,14 +370,16 @@ class _Exporter:
         """What is written to gradients that no call reads is seen by nobody."""
         program["writes"] = [w for w in program["writes"] if cells[w[0]][0] != "unused"]
 
-    def _result(self, result: Any, outputs: list[Any], cells: list[Any]) -> tuple[Any, list[Any]]:
+    def _result(self, result: Any, path: Any, cells: list[Any]) -> tuple[Any, list[Any]]:
         """The structure of the result, with numbers for its tensors, and these in that order."""
         order: list[Any] = []
         owners = {id(c[0]): c[0] for c in cells if isinstance(c[0], Tensor)}
+        left = dict(path.writes)  # in tensors that are the result themselves
 
         def walk(x: Any) -> Any:
             if isinstance(x, Tensor):
-                order.append(self.names.of_cell(x) if id(x) in owners else outputs[int(x.item())])
+                ref = self.names.of_cell(x) if id(x) in owners else None
+                order.append(path.outputs[int(x.item())] if ref is None else left.get(ref, ref))
                 return {"output": len(order) - 1}
             if x is None or isinstance(x, (bool, int, float, str)):
                 return {"fixed": x}

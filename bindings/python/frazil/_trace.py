@@ -17,6 +17,7 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 _GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200  # code flags, as in module inspect
+_WRITTEN_IN_PYTHON = 1 << 9  # a flag of classes (Py_TPFLAGS_HEAPTYPE)
 
 
 def _code_flags(fn):
@@ -162,7 +163,7 @@ def trace(
         fn = fn.__wrapped__
     if not callable(fn):
         raise TypeError(f"[trace] needs a callable, got {type(fn).__name__}.")
-    if isinstance(fn, type):
+    if isinstance(fn, type) and fn.__flags__ & _WRITTEN_IN_PYTHON:
         raise TypeError(
             f"[trace] {fn.__qualname__} is a class, and would be one no longer: trace its methods, "
             "or a function that makes its objects."

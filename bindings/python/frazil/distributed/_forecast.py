@@ -210,7 +210,7 @@ def _timeline(taken, begin, end):
 def _simulate(timeline, n, network):
     """(seconds, of them waiting) of a step on n processes."""
     now = waiting = free = 0.0
-    under_way: dict[tuple[str, int], list[float]] = {}
+    under_way = {}
     for kind, *what in timeline:
         if kind == "compute":
             now += what[0]
