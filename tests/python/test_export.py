@@ -488,6 +488,44 @@ def test_a_loop_of_any_length(tmp_path):
             assert bits(g(x)) == bits(newton(x))
 
 
+def test_results_that_are_written_tensors_are_what_was_written(tmp_path):
+    count = fz.zeros(())
+    norm = nn.BatchNorm1d(2)
+
+    def argument(x):
+        x += 1
+        return x
+
+    def item(x):
+        x[0] = 5
+        return {"x": [x, x * 2]}
+
+    def state(x):
+        count[...] = count + 1
+        return count
+
+    def buffer(x):
+        return norm(x), norm.running_mean
+
+    def branch(x):
+        if fz.sum(x) > 3:
+            x *= 2
+        return x, x + 1
+
+    for fn in (argument, item, state, buffer, branch):
+        count[...] = 0
+        norm.running_mean[...] = 0
+        again = [(fz.zeros((2, 2)),)] if fn is branch else []
+        g = exported(tmp_path, fn, (fz.ones((2, 2)),), examples=again)
+        count[...] = 0
+        norm.running_mean[...] = 0
+        norm.running_var[...] = 1
+        for i in range(3):
+            x, y = fz.ones((2, 2)) * i, fz.ones((2, 2)) * i
+            assert bits(g(x)) == bits(fn(y)), fn
+            assert bits(x) == bits(y)
+
+
 def test_a_loop_of_any_length_beside_handlers(tmp_path):
     """What has a handler of exceptions (from Python 3.12 on, what has a list in brackets, too)."""
 

@@ -1,6 +1,9 @@
 """Loops of any length in exported programs: every way to write one, from few examples."""
 
+import collections
 import copy
+import functools
+import operator
 import pickle
 
 import numpy as np
@@ -312,3 +315,52 @@ def test_programs_are_copied_and_pickled(tmp_path):
         assert bits(other.state_dict()) == bits(g.state_dict())
     few = copy.deepcopy(g).requires_grad_()
     assert all(t.requires_grad for t in pickle.loads(pickle.dumps(few)).parameters())
+
+
+ASKS = {
+    "is_": lambda z, y: operator.is_(z, y),
+    "is_not": lambda z, y: not operator.is_not(z, y),
+    "mapped": lambda z, y: all(map(operator.is_, [z], [y])),
+    "reduced": lambda z, y: functools.reduce(operator.is_, [z, y]),
+    "partial": lambda z, y: functools.partial(operator.is_, z)(y),
+    "get": lambda z, y: {y: True}.get(z, False),
+    "subscript": lambda z, y: collections.defaultdict(bool, {y: True})[z],
+    "keys": lambda z, y: len({y: 1, z: 2}) == 1,
+    "fromkeys": lambda z, y: len(dict.fromkeys([y, z])) == 1,
+    "comprehension": lambda z, y: len({k: 1 for k in (y, z)}) == 1,
+    "set": lambda z, y: len({y, z}) == 1,
+    "sets": lambda z, y: {y} == {z},
+    "tuple": lambda z, y: (y, 1) in {(z, 1): 0},
+    "object": lambda z, y: object.__eq__(z, y) is True,
+    "methods": lambda z, y: y.sum == z.sum,
+    "contains": lambda z, y: operator.contains([y], z),
+}
+
+
+@pytest.mark.parametrize("asks", ASKS)
+def test_loops_that_ask_which_object_a_name_holds(tmp_path, asks):
+    """From states that differ in that alone, which one example does not show."""
+
+    def f(x):
+        y = x * 1
+        z = y + 1
+        while fz.sum(x) < 100:
+            w = 1000.0 if ASKS[asks](z, y) else 1.0
+            x = x * 1.5 + w
+            if fz.sum(x) > 90:
+                z = y
+        return x
+
+    try:
+        fz.export(f, (fz.ones(()) * 10,), tmp_path / "f.frz")
+    except ValueError:
+        return
+    g = fz.load_program(tmp_path / "f.frz")
+    for v in (10.0, 60.0, 17.0, 40.0):
+        x = fz.ones(()) * v
+        try:
+            found = g(x)
+        except RuntimeError as error:
+            assert "export it with an example" in str(error)  # noqa: PT017
+            continue
+        assert found.item() == f(x).item()

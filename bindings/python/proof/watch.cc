@@ -11,6 +11,7 @@
 #include "bindings/python/proof/members.h"
 #include "bindings/python/proof/now.h"
 #include "bindings/python/proof/prover.h"
+#include "bindings/python/proof/telling_apart.h"
 #include "core/str.h"
 
 namespace frazil::python {
@@ -207,8 +208,49 @@ void Watch::Look(Frame* frame, int offset) {
   if (Judge(now) && Follows()) FollowNumbers(now);
 }
 
+// Calls apart.
+bool Watch::TellsApart(const Now& now) {
+  const int argument = now.instruction.argument;
+  const auto any_of = [&](int count, int step) {
+    for (int i = 1; i <= count; ++i) {
+      if (HoldsTensor(now.Peek(i * step))) return true;
+    }
+    return false;
+  };
+  const auto is_key = [](PyObject* key, PyObject* container) {
+    return !IsTensor(container) && !PyList_Check(container) && !PyTuple_Check(container) &&
+           HoldsTensor(key);
+  };
+  switch (now.instruction.op) {
+    case IS_OP:
+      return IsTensor(now.Peek(1)) && IsTensor(now.Peek(2));
+    case CONTAINS_OP:
+      return HoldsTensor(now.Peek(2));
+    case COMPARE_OP:
+      return ComparisonTellsApart(now.Peek(1), now.Peek(2));
+    case BINARY_OP:
+      return OperatorTellsApart(now.Peek(1), now.Peek(2));
+    case BINARY_SUBSCR:
+    case STORE_SUBSCR:
+    case DELETE_SUBSCR:
+      return is_key(now.Peek(1), now.Peek(2));
+    case BUILD_SET:
+      return any_of(argument, 1);
+    case BUILD_MAP:  // [key, value, ...]
+      return any_of(argument, 2);
+    case SET_ADD:
+    case SET_UPDATE:
+      return HoldsTensor(now.Peek(1));
+    case MAP_ADD:
+      return HoldsTensor(now.Peek(2));
+    default:
+      return false;
+  }
+}
+
 bool Watch::Judge(const Now& now) {
   const int argument = now.instruction.argument;
+  tells_tensors_apart_ = tells_tensors_apart_ || TellsApart(now);
   switch (now.instruction.op) {
     case MAKE_FUNCTION:
       making_ = now.frame;
@@ -268,15 +310,11 @@ bool Watch::Judge(const Now& now) {
       return JudgeOrder(now.Peek(1));
     case IS_OP: {
       PyObject *a = now.Peek(1), *b = now.Peek(2);
-      tells_tensors_apart_ |= IsTensor(a) && IsTensor(b);
       // One of them is compared by what it is made of, the other perhaps by its address.
       const bool functions = a == b && PyFunction_Check(a) && compared_.contains(a);
       std::string why = functions ? "asks with 'is' for a function" : WhyNotIs(a, b);
       return why.empty() || Doubt(std::move(why));
     }
-    case CONTAINS_OP:
-      tells_tensors_apart_ |= IsTensor(now.Peek(2));
-      return true;
     case LOAD_CONST:  // the nest says of the others which are one object
       return !IsNan(PyTuple_GET_ITEM(now.frame->code->co_consts, argument)) ||
              Doubt("has a nan among its constants, which is found by its address");
@@ -361,6 +399,8 @@ bool Watch::JudgeCallOfLists(const Now& now) {
   PyObject *name, *value;
   while (keywords && PyDict_Check(now.Peek(1)) && PyDict_Next(now.Peek(1), &at, &name, &value))
     all.push_back(value);
+  tells_tensors_apart_ =
+      tells_tensors_apart_ || CallTellsApart(callable, all.data(), static_cast<int>(all.size()));
   std::string why = WhyNotCall(callable, all.data(), static_cast<Py_ssize_t>(all.size()));
   if (!why.empty()) return Doubt(std::move(why));
   if (Follows() && !RunsPython(callable)) {
@@ -456,6 +496,8 @@ Watch::Called Watch::CalledBy(const Now& now, int argument, bool keywords) {
 
 bool Watch::JudgeCall(const Now& now, int argument, bool keywords) {
   const Called call = CalledBy(now, argument, keywords);
+  tells_tensors_apart_ = tells_tensors_apart_ || CallTellsApart(call.callable, call.arguments,
+                                                                static_cast<int>(call.count));
   const std::string_view builtin = BuiltinName(call.callable);
   const bool named = call.count > 1 && PyUnicode_CheckExact(call.arguments[1]);
   if (named && (builtin == "getattr" || builtin == "hasattr")) {

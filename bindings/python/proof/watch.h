@@ -60,7 +60,7 @@ class Watch {
   const Result::NumberMap& tracked() const { return tracked_; }
 
   bool started() const { return started_; }
-  // It was asked whether two tensors are one object.
+  // It was asked whether two tensors are one object, or may have been (telling_apart.h).
   bool tells_tensors_apart() const { return tells_tensors_apart_; }
   // Why not: the first thing, with its line.
   const std::string& doubt() const { return doubt_; }
@@ -83,6 +83,7 @@ class Watch {
   static Called CalledBy(const Now& now, int argument, bool keywords);
   bool Enter(Frame* frame);
   void Look(Frame* frame, int offset);
+  bool TellsApart(const Now& now);
   bool Judge(const Now& now);
   bool JudgeAttribute(const Now& now, PyObject* owner, PyObject* name);
   bool JudgeCall(const Now& now, int argument, bool keywords);

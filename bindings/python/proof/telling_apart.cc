@@ -1,0 +1,133 @@
+#include "bindings/python/proof/telling_apart.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "bindings/python/functions.h"
+#include "bindings/python/library_types.h"
+#include "bindings/python/proof/asks.h"
+#include "bindings/python/proof/callables.h"
+#include "bindings/python/tensor_type.h"
+
+namespace frazil::python {
+namespace {
+
+constexpr int kMaxDepth = 4;
+
+bool IsKeyed(PyObject* o) {
+  return PyAnySet_Check(o) || PyDict_Check(o) || PyDictKeys_Check(o) || PyDictItems_Check(o) ||
+         PyDictValues_Check(o);
+}
+
+// Numbers, texts and others without items of their own.
+bool IsPlain(PyObject* o) {
+  return o == Py_None || PyBool_Check(o) || PyLong_Check(o) || PyFloat_Check(o) ||
+         PyComplex_Check(o) || PyUnicode_Check(o) || PyBytes_Check(o) || PyRange_Check(o) ||
+         o == Py_Ellipsis || PyType_Check(o) || PyModule_Check(o);
+}
+
+// Functions of builtins that hand on what they are given, or ask for its type, its length or what
+// tensors answer themselves.
+bool IsHarmless(std::string_view builtin) {
+  static constexpr std::array<std::string_view, 18> kNames = {
+      "all",     "any",     "isinstance", "issubclass", "len",        "getattr",
+      "hasattr", "setattr", "delattr",    "callable",   "abs",        "divmod",
+      "iter",    "next",    "pow",        "round",      "__import__", "repr"};
+  return std::find(kNames.begin(), kNames.end(), builtin) != kNames.end();
+}
+
+bool IsHarmless(PyTypeObject* type) {
+  for (PyTypeObject* known :
+       {&PyBool_Type, &PyLong_Type, &PyFloat_Type, &PyComplex_Type, &PyUnicode_Type, &PyTuple_Type,
+        &PyList_Type, &PyRange_Type, &PySlice_Type, &PyEnum_Type, &PyReversed_Type, &PyZip_Type,
+        &PySuper_Type, &PyBaseObject_Type, &PyType_Type}) {
+    if (type == known) return true;
+  }
+  const bool keyed = PyType_IsSubtype(type, &PyDict_Type) || PyType_IsSubtype(type, &PySet_Type) ||
+                     PyType_IsSubtype(type, &PyFrozenSet_Type);
+  return type->tp_flags & Py_TPFLAGS_HEAPTYPE && !keyed;  // its methods are looked at
+}
+
+// Tensors, structures of nests: their methods compute.
+bool IsOwn(const PyTypeObject* type) {
+  return !(type->tp_flags & Py_TPFLAGS_HEAPTYPE) &&
+         std::string_view(type->tp_name).starts_with("frazil.");
+}
+
+}  // namespace
+
+bool HoldsTensor(PyObject* o, int depth) {
+  if (IsTensor(o)) return true;
+  if (IsPlain(o)) return false;
+  if (depth == kMaxDepth) return true;
+  const auto holds = [depth](PyObject* item) { return HoldsTensor(item, depth + 1); };
+  if (PyTuple_Check(o) || PyList_Check(o)) {
+    PyObject** const items = PySequence_Fast_ITEMS(o);
+    return std::any_of(items, items + PySequence_Fast_GET_SIZE(o), holds);
+  }
+  Py_ssize_t at = 0;
+  PyObject *key, *value;
+  if (PyDict_Check(o)) {
+    while (PyDict_Next(o, &at, &key, &value)) {
+      if (holds(key) || holds(value)) return true;
+    }
+    return false;
+  }
+  if (PyAnySet_Check(o)) {
+    Py_hash_t hash;
+    while (_PySet_NextEntry(o, &at, &key, &hash)) {
+      if (holds(key)) return true;
+    }
+    return false;
+  }
+  return true;
+}
+
+bool CallTellsApart(PyObject* callable, PyObject* const* arguments, int count) {
+  if (RunsPython(callable) || FunctionOfTraced(callable)) return false;
+  if (Py_IS_TYPE(callable, Library().partial)) {
+    const Object function = Object::Steal(PyObject_GetAttrString(callable, "func"));
+    if (!function) return PyErr_Clear(), true;
+    return !RunsPython(function.get());
+  }
+  const auto in_arguments = [&](int n) {
+    return std::any_of(arguments, arguments + std::min(n, count),
+                       [](PyObject* o) { return HoldsTensor(o); });
+  };
+  if (PyType_Check(callable))
+    return !IsHarmless(reinterpret_cast<PyTypeObject*>(callable)) && in_arguments(count);
+  if (Py_IS_TYPE(callable, &PyMethodDescr_Type)) {
+    const PyTypeObject* of = reinterpret_cast<PyDescrObject*>(callable)->d_type;
+    if (IsOwn(of)) return false;
+    const int keys = KeysOf(callable);  // behind self
+    return keys >= 0 ? count > 1 && HoldsTensor(arguments[1]) && keys > 0 : in_arguments(count);
+  }
+  if (PyCFunction_Check(callable)) {
+    PyObject* self = PyCFunction_GET_SELF(callable);
+    if (self && IsOwn(Py_TYPE(self))) return false;
+    if (ModuleOf(callable).starts_with("frazil") || IsHarmless(BuiltinName(callable))) return false;
+    if (const int keys = KeysOf(callable); keys >= 0) return in_arguments(keys);
+    return in_arguments(count) || (self && IsKeyed(self) && HoldsTensor(self));
+  }
+  // An object whose class says in Python what calling it does.
+  PyObject* call = nullptr;
+  for (PyTypeObject* type = Py_TYPE(callable); type && !call; type = type->tp_base)
+    call = type->tp_dict ? PyDict_GetItemString(type->tp_dict, "__call__") : nullptr;
+  return !(call && PyFunction_Check(call)) && in_arguments(count);
+}
+
+bool ComparisonTellsApart(PyObject* a, PyObject* b) {
+  const auto asks = [](PyObject* o) {
+    if (PyCFunction_Check(o) || PyMethod_Check(o)) return true;  // whose methods they are
+    return !IsTensor(o) && !IsPlain(o) && (PyTuple_Check(o) || PyList_Check(o) || IsKeyed(o)) &&
+           HoldsTensor(o);
+  };
+  return asks(a) || asks(b);
+}
+
+bool OperatorTellsApart(PyObject* a, PyObject* b) {
+  return (IsKeyed(a) && HoldsTensor(a)) || (IsKeyed(b) && HoldsTensor(b));
+}
+
+}  // namespace frazil::python
