@@ -151,7 +151,7 @@ Status Communicator::Ended() const {
   auto* const self = const_cast<Communicator*>(this);
   const MutexLock lock(&self->mutex_);
   return RuntimeError("[distributed] ", distributed::TheLiveness()->failure(), "; ",
-                      call_.empty() ? "a collective" : call_, " cannot end.");
+                      self->call_.empty() ? "a collective" : self->call_, " cannot end.");
 }
 
 Status Communicator::Failed(NcclResult result, const char* what) const {

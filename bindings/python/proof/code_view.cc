@@ -191,7 +191,10 @@ bool CodeView::FlowIntoHandlers() {
 std::pair<int, int> CodeView::Branches(int offset) const {
   auto i = static_cast<size_t>(offset / 2);
 #if PY_VERSION_HEX >= 0x030D0000
-  if (instructions_[i].op == TO_BOOL) i = static_cast<size_t>(next_[i]);
+  constexpr int kToBool = 16;  // a comparison makes a bool of its result itself
+  const Instruction& at = instructions_[i];
+  if (at.op == TO_BOOL || (at.op == COMPARE_OP && at.argument & kToBool))
+    i = static_cast<size_t>(next_[i]);
 #endif
   bool jumps_if = false;
   switch (instructions_[i].op) {

@@ -74,12 +74,15 @@ bool HoldsTensor(PyObject* o, int depth) {
     }
     return false;
   }
-  if (PyAnySet_Check(o)) {
-    Py_hash_t hash;
-    while (_PySet_NextEntry(o, &at, &key, &hash)) {
-      if (holds(key)) return true;
+  if (PyAnySet_CheckExact(o)) {
+    const Object items = Object::Steal(PyObject_GetIter(o));
+    bool found = false;
+    while (items && !found) {
+      const Object item = Object::Steal(PyIter_Next(items.get()));
+      if (!item) break;
+      found = holds(item.get());
     }
-    return false;
+    return found;
   }
   return true;
 }
