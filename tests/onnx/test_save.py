@@ -384,3 +384,12 @@ def test_what_cannot_be_written_is_told(tmp_path):
     with pytest.raises(TypeError, match="example_args must be a tuple"):
         fz.onnx.save(fz.exp, x, path)
     assert not path.exists()
+
+
+def test_python_numbers_among_the_results_are_told(tmp_path):
+    for result in (lambda x: (x, 3), lambda x: {"a": x, "b": ["text"]}):
+        with pytest.raises(
+            ValueError, match=r"its result holds (3, a Python int|'text', a Python)"
+        ):
+            fz.onnx.save(result, (fz.ones(2),), tmp_path / "f.onnx")
+    fz.onnx.save(lambda x: (x + 1, None), (fz.ones(2),), tmp_path / "f.onnx")

@@ -142,6 +142,11 @@ class _OnnxExporter(_Exporter):
 
     def _write(self, whole: Any, path: Any) -> None:
         onnx = package()
+        for number in _numbers_in(self.result):
+            raise Refused(
+                f"its result holds {number!r}, a Python {type(number).__name__}, and models give "
+                "tensors: return fz.asarray of it, or leave it out"
+            )
         helper, opset = onnx.helper, self.asked[0]
         graph = Graph(opset)
         inputs = self._input_names()
@@ -201,3 +206,15 @@ class _OnnxExporter(_Exporter):
                     shape = graph.node("Shape", [values["p", i]], "int64")
                     at = graph.constant([axis], "int64")
                     graph.symbols[dim.name] = graph.node("Gather", [shape, at], "int64", axis=0)
+
+
+def _numbers_in(structure: Any) -> Any:
+    """The numbers and strings of a result's structure (_Exporter._result)."""
+    if isinstance(structure, dict):
+        if structure.get("fixed") is not None:
+            yield structure["fixed"]
+        for part in structure.values():
+            yield from _numbers_in(part)
+    elif isinstance(structure, list):
+        for part in structure:
+            yield from _numbers_in(part)
