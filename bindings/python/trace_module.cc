@@ -276,8 +276,8 @@ PyObject* SetName(PyObject* self, PyObject* const* args, Py_ssize_t n) {
 // look up, and what this type has itself.
 bool IsOfFunction(PyObject* self, PyObject* name) {
   static constexpr const char* kSpecial[] = {
-      "__defaults__", "__kwdefaults__", "__code__", "__globals__",         "__closure__",
-      "__builtins__", "__self__",       "__func__", "__isabstractmethod__"};
+      "__defaults__", "__kwdefaults__",      "__code__", "__globals__", "__closure__",
+      "__builtins__", "__isabstractmethod__"};
   const auto is = [&](const char* text) {
     return PyUnicode_CompareWithASCIIString(name, text) == 0;
   };
