@@ -11,6 +11,7 @@
 #include <cstring>
 #include <vector>
 
+#include "core/disk/private_files.h"
 #include "distributed/tuned.h"
 
 namespace frazil::distributed {
@@ -21,20 +22,6 @@ constexpr size_t kMostWords = 4096;
 double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
-
-// A descriptor that is closed.
-class Socket {
- public:
-  explicit Socket(int fd) : fd_(fd) {}
-  ~Socket() {
-    if (fd_ >= 0) close(fd_);
-  }
-  Socket(const Socket&) = delete;
-  int fd() const { return fd_; }
-
- private:
-  const int fd_;
-};
 
 // A line of text: everything here is one.
 bool Say(int fd, std::string text) {
@@ -81,8 +68,8 @@ int Listen(const Meeting& m, int* port) {
 
 StatusOr<std::string> Give(const Meeting& m, const std::string& text, double until) {
   int port = 0;
-  const Socket listener(Listen(m, &port));
-  if (listener.fd() < 0)
+  const OpenFile listener(Listen(m, &port));
+  if (listener.get() < 0)
     return RuntimeError("[distributed] rank 0 can listen on none of the ports ", m.port, " to ",
                         m.port + tuned::kRanksPorts - 1, ": ", std::strerror(errno),
                         "; set MASTER_PORT to another.");
@@ -92,13 +79,13 @@ StatusOr<std::string> Give(const Meeting& m, const std::string& text, double unt
       return RuntimeError("[distributed] ", left, " of ", m.size,
                           " ranks did not come to rank 0 at ", m.host, ":", port, " within ",
                           tuned::kRanksConnect, " s.");
-    pollfd wait{listener.fd(), POLLIN, 0};
+    pollfd wait{listener.get(), POLLIN, 0};
     if (poll(&wait, 1, 200) <= 0) continue;
-    const Socket one(accept4(listener.fd(), nullptr, nullptr, SOCK_CLOEXEC));
+    const OpenFile one(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
     std::string word;
-    if (one.fd() < 0 || !Say(one.fd(), Greeting(m)) || !Hear(one.fd(), 5, &word)) continue;
+    if (one.get() < 0 || !Say(one.get(), Greeting(m)) || !Hear(one.get(), 5, &word)) continue;
     const int rank = std::atoi(word.c_str());
-    if (rank <= 0 || rank >= m.size || !Say(one.fd(), text)) continue;
+    if (rank <= 0 || rank >= m.size || !Say(one.get(), text)) continue;
     left -= !served[static_cast<size_t>(rank)];
     served[static_cast<size_t>(rank)] = true;
   }
@@ -107,16 +94,16 @@ StatusOr<std::string> Give(const Meeting& m, const std::string& text, double unt
 
 // The text, if rank 0 of this job listens there.
 bool Ask(const Meeting& m, const addrinfo& at, int port, std::string* text) {
-  const Socket one(socket(at.ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const OpenFile one(socket(at.ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in to{};
   std::memcpy(&to, at.ai_addr, sizeof(to));
   to.sin_port = htons(static_cast<uint16_t>(port));
   const timeval patience{tuned::kRanksGreeting, 0};
-  setsockopt(one.fd(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+  setsockopt(one.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
   std::string word;
-  return connect(one.fd(), reinterpret_cast<sockaddr*>(&to), sizeof(to)) == 0 &&
-         Hear(one.fd(), tuned::kRanksGreeting, &word) && word == Greeting(m) &&
-         Say(one.fd(), StrCat(m.rank)) && Hear(one.fd(), 5, text);
+  return connect(one.get(), reinterpret_cast<sockaddr*>(&to), sizeof(to)) == 0 &&
+         Hear(one.get(), tuned::kRanksGreeting, &word) && word == Greeting(m) &&
+         Say(one.get(), StrCat(m.rank)) && Hear(one.get(), 5, text);
 }
 
 }  // namespace

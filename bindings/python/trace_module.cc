@@ -249,12 +249,10 @@ PyObject* Forget(PyObject* self, PyObject*) {
   Py_RETURN_NONE;
 }
 
-PyObject* CallTrace(const char* name, PyObject* self) {
+PyObject* Reduce(PyObject* self, PyObject*) {
   Object module = Object::Steal(PyImport_ImportModule("frazil._trace"));
-  return module ? PyObject_CallMethod(module.get(), name, "O", self) : nullptr;
+  return module ? PyObject_CallMethod(module.get(), "reduced", "O", self) : nullptr;
 }
-
-PyObject* Reduce(PyObject* self, PyObject*) { return CallTrace("reduced", self); }
 
 // Methods whose kind Python tells by their names, where they are functions.
 PyObject* SetName(PyObject* self, PyObject* const* args, Py_ssize_t n) {

@@ -114,17 +114,15 @@ bool CallTellsApart(PyObject* callable, PyObject* const* arguments, int count) {
     return in_arguments(count) || (self && IsKeyed(self) && HoldsTensor(self));
   }
   // An object whose class says in Python what calling it does.
-  PyObject* call = nullptr;
-  for (PyTypeObject* type = Py_TYPE(callable); type && !call; type = type->tp_base)
-    call = type->tp_dict ? PyDict_GetItemString(type->tp_dict, "__call__") : nullptr;
+  static PyObject* const name = PyUnicode_InternFromString("__call__");
+  PyObject* call = _PyType_Lookup(Py_TYPE(callable), name);
   return !(call && PyFunction_Check(call)) && in_arguments(count);
 }
 
 bool ComparisonTellsApart(PyObject* a, PyObject* b) {
   const auto asks = [](PyObject* o) {
     if (PyCFunction_Check(o) || PyMethod_Check(o)) return true;  // whose methods they are
-    return !IsTensor(o) && !IsPlain(o) && (PyTuple_Check(o) || PyList_Check(o) || IsKeyed(o)) &&
-           HoldsTensor(o);
+    return (PyTuple_Check(o) || PyList_Check(o) || IsKeyed(o)) && HoldsTensor(o);
   };
   return asks(a) || asks(b);
 }
