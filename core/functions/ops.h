@@ -29,11 +29,16 @@ class Arg {
   Arg(std::complex<T> v) : scalar_(Scalar::Complex(v.real(), v.imag())) {}  // NOLINT
 
   const Tensor* tensor() const { return tensor_; }
-  const Scalar& scalar() const { return scalar_; }
+  // Of a tensor the number 0.
+  const Scalar& scalar() const { return tensor_ ? kNone : scalar_; }
 
  private:
+  static constexpr Scalar kNone{};
+
   const Tensor* tensor_ = nullptr;
-  Scalar scalar_;
+  union {  // not made of nothing for each tensor that an op is called with
+    Scalar scalar_;
+  };
 };
 
 // Axes of a reduction: none given means all.

@@ -43,12 +43,11 @@ class FourierCall final : public LibraryCall {
         CopyDense(*x_, SizeOf(from_), operands[0], dense.get());
         args.x = dense.get();
       }
-      Fourier(args);
+      return Fourier(args);
     } catch (const std::bad_alloc&) {
       return MemoryError("[", std::string(Info(op_).name), "] no memory to work on ",
                          ToString(x_->dims()), ".");
     }
-    return absl::OkStatus();
   }
   int64_t work() const override {
     return cost::Whole(cost::Fourier(double(out_->size), double(points()), from_));

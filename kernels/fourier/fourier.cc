@@ -2,16 +2,16 @@
 
 #include "core/cpu.h"
 #include "core/threads/at_fork.h"
-#include "kernels/fourier/variants.h"
+#include "kernels/fourier/library.h"
 
 namespace frazil {
 
-void Fourier(const FourierArgs& args) {
-  static const auto run = Cpu().avx512 ? frazil_fourier_avx512::Run
-                          : Cpu().avx2 ? frazil_fourier_avx2::Run
-                                       : frazil_fourier_plain::Run;
+Status Fourier(const FourierArgs& args) {
+  static const StatusOr<FourierRun> run = FindFourier(Cpu().avx512, Cpu().avx2);
+  if (!run.ok()) return run.status();
   const ForkGuard guard;  // ducc0 keeps tables for lengths that it met, under locks
-  run(args);
+  (*run)(args);
+  return absl::OkStatus();
 }
 
 }  // namespace frazil

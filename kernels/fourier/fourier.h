@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "absl/types/span.h"
+#include "core/status.h"
 
 namespace frazil {
 
@@ -23,7 +24,7 @@ struct FourierArgs {
   char* out;                       // dense, elsewhere
 };
 
-// Throws std::bad_alloc.
-void Fourier(const FourierArgs& args);
+// Error: the library of transforms is not there. Throws std::bad_alloc.
+Status Fourier(const FourierArgs& args);
 
 }  // namespace frazil

@@ -1,5 +1,5 @@
-// The transforms for each set of instructions, in variants/*.cc. Called by fourier.cc, which chooses,
-// and by its tests. Invariant: one runs only where the processor has its instructions.
+// The transforms for each set of instructions, in variants/*.cc. Called by choose.cc there,
+// and by their tests. Invariant: one runs only where the processor has its instructions.
 #pragma once
 
 #include "kernels/fourier/fourier.h"

@@ -16,7 +16,8 @@ ROOT = Path(os.environ.get("FRAZIL_ROOT", Path(__file__).resolve().parents[2]))
 PROGRAM = Path(__file__).with_name("program")
 OWN_OP = Path(__file__).with_name("own_op")
 SAVED = Path(__file__).with_name("saved")
-LARGEST = 11_200_000  # bytes of libfrazil.so without symbols
+TRANSFORM = Path(__file__).with_name("transform")
+LARGEST = 8_000_000  # bytes of libfrazil.so without symbols
 GOLDEN = ROOT / "tests" / "frozen" / "golden_1.frz"
 
 
@@ -126,6 +127,22 @@ def test_a_project_with_ops_of_its_own(tmp_path, paths):
     assert out.startswith("[row_sums] has no gradient: give the op the rule vjp"), out
 
 
+def test_transforms_are_a_library_beside_it(tmp_path, libraries, paths):
+    flags = run("pkg-config", "--cflags", "--libs", "frazil", **paths).split()
+    program = tmp_path / "transform"
+    run("g++", "-std=c++20", "-Wall", "-Werror", TRANSFORM / "main.cc", "-o", program, *flags)
+    assert "fourier" not in run("ldd", program, **paths)
+    assert run(program, **paths) == ""
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    shutil.copy(libraries / "libfrazil.so.0", alone)
+    without = os.environ | {"LD_LIBRARY_PATH": str(alone)}
+    done = subprocess.run([program], env=without, capture_output=True, text=True)
+    assert done.returncode == 2, done
+    assert "libfrazil_fourier.so: cannot open shared object file" in done.stdout
+    assert "which is installed with libfrazil.so, beside it" in done.stdout
+
+
 def test_another_minor_version_is_refused(program, prefix):
     text = (program / "CMakeLists.txt").read_text()
     (program / "CMakeLists.txt").write_text(text.replace("frazil 0.1", "frazil 0.2"))
@@ -174,3 +191,5 @@ def test_missing_libraries_are_named_with_their_packages(tmp_path):
 def test_the_library_is_small(libraries, tmp_path):
     run("strip", "-o", tmp_path / "stripped", libraries / "libfrazil.so")
     assert (tmp_path / "stripped").stat().st_size < LARGEST
+    shown = run("nm", "-DC", "--defined-only", libraries / "libfrazil_fourier.so")
+    assert [line.split()[-1] for line in shown.splitlines()] == ["frz_fourier_of"]

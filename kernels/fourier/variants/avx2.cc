@@ -1,4 +1,4 @@
-// The transforms by AVX2. Called by kernels/fourier/fourier.cc.
+// The transforms by AVX2. Called by choose.cc.
 #include "kernels/fourier/standard_headers.h"
 
 #define DUCC0_NAMESPACE frazil_fourier_avx2
