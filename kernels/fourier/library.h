@@ -21,4 +21,4 @@ inline constexpr char kFourierOf[] = "frz_fourier_of";
 }  // namespace frazil
 
 extern "C" __attribute__((visibility("default"))) frazil::FourierRun frz_fourier_of(bool avx512,
-                                                                                     bool avx2);
+                                                                                    bool avx2);

@@ -142,8 +142,10 @@ TEST(Fourier, ThreadsChangeNoBit) {
       std::vector<std::complex<float>> first, now(x.size());
       for (const int count : {1, 2, 3, 7}) {
         SetNumThreads(count);
-        Fourier({form, false, true, 1, dims, 2, reinterpret_cast<const char*>(x.data()),
-                 reinterpret_cast<char*>(now.data())});
+        const Status done =
+            Fourier({form, false, true, 1, dims, 2, reinterpret_cast<const char*>(x.data()),
+                     reinterpret_cast<char*>(now.data())});
+        ASSERT_TRUE(done.ok()) << done;
         if (first.empty()) first = now;
         const size_t bytes = x.size() * sizeof(x[0]);
         ASSERT_EQ(std::memcmp(first.data(), now.data(), bytes), 0)
