@@ -13,6 +13,7 @@ from frazil.onnx import (  # noqa: F401
     ml,
     normalization,
     pooling,
+    products,
     quantised,
     random,
     recurrent,
