@@ -10,6 +10,8 @@ from frazil.onnx import (  # noqa: F401
     indices,
     losses,
     matrices,
+    microsoft,
+    microsoft_quantised,
     ml,
     normalization,
     pooling,

@@ -76,7 +76,7 @@ def converts(
     data: bool = False,
     shape_only: bool = False,
     laid: dict[str, Callable[..., Any]] | None = None,
-    prepared: dict[str, str] | None = None,
+    prepared: dict[str, tuple[str, ...]] | None = None,
 ) -> Callable[[Any], Any]:
     """Enters a function as the conversion of operators (their names, separated by spaces).
 
@@ -86,9 +86,8 @@ def converts(
     is called each time. `data`: shapes of its results depend on data. `shape_only`: it looks at
     nothing but the shapes of its inputs. `laid`: a function of a constant or weight
     and the node's attributes, for inputs of these names: the same tensor in the memory order in
-    which it is read. `prepared`: names of inputs by that of an operator of OWN, which makes of them
-    what is handed over in their places; it is a node by itself, so that what is constant is
-    prepared once.
+    which it is read. `prepared`: an operator of OWN by name, and inputs of which it makes what is
+    handed over in their places; it is a node by itself, so that what is constant is made once.
     """
 
     def enter(fn: Any) -> Any:
@@ -96,7 +95,9 @@ def converts(
         names_of = list(inspect.signature(fn).parameters)
         orders = {names_of.index(n): f for n, f in (laid or {}).items()}
         before = tuple(
-            (n, tuple(names_of.index(i) for i in of.split())) for n, of in (prepared or {}).items()
+            (name, tuple(names_of.index(i) for i in of.split()))
+            for name, all_of in (prepared or {}).items()
+            for of in all_of
         )
         any_attribute = wants_node = False
         for p in () if control else inspect.signature(fn).parameters.values():

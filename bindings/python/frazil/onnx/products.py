@@ -47,31 +47,38 @@ def _corrections(b: Any, zero: Any, zero_known: bool, axis: int) -> Any:
     return fz.stack([sums - (b.size // sums.size) * zero, zero])
 
 
+def _delivered(b: Any, zero: Any, node: Any) -> tuple[Any, Any, bool]:
+    """Weights as int8, their zero point, and whether that is known to be 0."""
+    own = name_of(b)
+    known = _is_zero(zero, own)
+    b, zero = node.deliver(b, 0), _zero_of(node.deliver(zero, 0), own)
+    return signed(b), fz.full((), zero, dtype="int32") if isinstance(zero, int) else zero, known
+
+
 @converts("Weights", domain=OWN, raw="b zero")
 def weights(b: Any, zero: Any = None, *, node: Any) -> Any:
     """Of a matrix (in, out): int8, and its corrections. Other weights stay."""
-    own = name_of(b)
-    if len(b.shape) != 2 or own not in ("int8", "uint8"):
+    if len(b.shape) != 2 or name_of(b) not in ("int8", "uint8"):
         return b, zero
-    known = _is_zero(zero, own)
-    b, zero = node.deliver(b, 0), _zero_of(node.deliver(zero, 0), own)
-    if isinstance(zero, int):
-        zero = fz.full((), zero, dtype="int32")
-    b = signed(b)
+    b, zero, known = _delivered(b, zero, node)
     return b, _corrections(b, zero, known, 1)
+
+
+@converts("Directions", domain=OWN, raw="b zero")
+def directions(b: Any, zero: Any = None, *, node: Any) -> Any:
+    """Of a matrix (in, out) for each direction: int8, and their corrections."""
+    b, zero, known = _delivered(b, zero, node)
+    zeros = [zero if zero is None or zero.ndim == 0 else zero[d] for d in range(b.shape[0])]
+    parts = [_corrections(b[d], zeros[d], known, 1) for d in range(b.shape[0])]
+    return b, fz.stack(parts)
 
 
 @converts("Kernels", domain=OWN, raw="w zero")
 def kernels(w: Any, zero: Any = None, *, group: int = 1, node: Any) -> Any:
     """Of a convolution (out, in, ...kernel) over one or two axes: int8, and its corrections."""
-    own = name_of(w)
-    if group != 1 or len(w.shape) not in (3, 4) or own not in ("int8", "uint8"):
+    if group != 1 or len(w.shape) not in (3, 4) or name_of(w) not in ("int8", "uint8"):
         return w, zero
-    known = _is_zero(zero, own)
-    w, zero = node.deliver(w, 0), _zero_of(node.deliver(zero, 0), own)
-    if isinstance(zero, int):
-        zero = fz.full((), zero, dtype="int32")
-    w = signed(w)
+    w, zero, known = _delivered(w, zero, node)
     return w, _corrections(w, zero, known, 0)
 
 
@@ -165,12 +172,12 @@ def convolution(
     return fz.moveaxis(y.reshape((*windows.shape[:-1], w.shape[0])), -1, 1)
 
 
-@converts("MatMulInteger", 10, laid={"b": turned}, prepared={"Weights": "b b_zero"})
+@converts("MatMulInteger", 10, laid={"b": turned}, prepared={"Weights": ("b b_zero",)})
 def matmul_integer(a: Any, b: Any, a_zero: Any = None, b_zero: Any = None) -> Any:
     return product(a, a_zero, b, b_zero)
 
 
-@converts("ConvInteger", 10, laid={"w": channels_last}, prepared={"Kernels": "w w_zero"})
+@converts("ConvInteger", 10, laid={"w": channels_last}, prepared={"Kernels": ("w w_zero",)})
 def conv_integer(
     x: Any, w: Any, x_zero: Any = None, w_zero: Any = None, *, group: int = 1,
     auto_pad: str = "NOTSET", kernel_shape: Any = None, pads: Any = None, strides: Any = None,
@@ -190,7 +197,7 @@ def requantised(y: Any, factor: Any, zero: Any, name: str) -> Any:
 
 @converts(
     "QLinearMatMul", 10, raw="a a_zero b b_zero y_zero", laid={"b": turned},
-    prepared={"Weights": "b b_zero"},
+    prepared={"Weights": ("b b_zero",)},
 )  # fmt: skip
 def qlinear_matmul(
     a: Any, a_scale: Any, a_zero: Any, b: Any, b_scale: Any, b_zero: Any, y_scale: Any,
@@ -206,7 +213,7 @@ def qlinear_matmul(
     return requantised(y, factor, y_zero, y_zero.dtype.name)
 
 
-@converts("QLinearConv", 10, laid={"w": channels_last}, prepared={"Kernels": "w w_zero"})
+@converts("QLinearConv", 10, laid={"w": channels_last}, prepared={"Kernels": ("w w_zero",)})
 def qlinear_conv(
     x: Any, x_scale: Any, x_zero: Any, w: Any, w_scale: Any, w_zero: Any, y_scale: Any,
     y_zero: Any, b: Any = None, *, group: int = 1, auto_pad: str = "NOTSET",
