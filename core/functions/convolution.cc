@@ -40,15 +40,14 @@ Tensor PerChannel(const Tensor& x, const Tensor& w, int64_t groups, AttrSpan att
   Tensor sum;
   for (int64_t i = 0; i < w.dims()[0]; ++i) {
     for (int64_t j = 0; j < w.dims()[1]; ++j) {
-      const Tensor part = slice(padded, {0, 1, places[0], i * attrs[kConvDilation],
-                                         attrs[kConvStride], places[1],
-                                         j * attrs[kConvDilation + 1], attrs[kConvStride + 1],
-                                         places[2], 0, 1, groups});
+      const Tensor part = slice(
+          padded, {0, 1, places[0], i * attrs[kConvDilation], attrs[kConvStride], places[1],
+                   j * attrs[kConvDilation + 1], attrs[kConvStride + 1], places[2], 0, 1, groups});
       const Tensor tap = slice(taps, {i, 1, 1, j, 1, 1, 0, 1, groups, 0, 1, outputs});
-      const Tensor product =
-          outputs == 1 ? part * reshape(tap, {groups})
-                       : reshape(part, {places[0], places[1], places[2], groups, 1}) *
-                             reshape(tap, {groups, outputs});
+      const Tensor product = outputs == 1
+                                 ? part * reshape(tap, {groups})
+                                 : reshape(part, {places[0], places[1], places[2], groups, 1}) *
+                                       reshape(tap, {groups, outputs});
       sum = i == 0 && j == 0 ? product : sum + product;
     }
   }
@@ -90,7 +89,8 @@ Tensor conv2d(const Tensor& x, const Tensor& w, const Conv2dOptions& options) {
     return ValueError("[conv2d] ", groups, " groups of ", channels, " channels do not fit: x is ",
                       Describe(x), ", w is ", Describe(w), ".");
   }
-  if (channels == 1 && w.dims()[3] <= kMostOutputs * groups && w.dims()[0] * w.dims()[1] <= kMostTaps)
+  if (channels == 1 && w.dims()[3] <= kMostOutputs * groups &&
+      w.dims()[0] * w.dims()[1] <= kMostTaps)
     return PerChannel(image, kernel, groups, attrs);
   return Grouped(image, kernel, groups, attrs);
 }

@@ -256,7 +256,9 @@ def test_conv2d_groups_and_errors():
         nn.conv2d(x[0], w)
 
 
-@pytest.mark.parametrize(("outputs", "kernel"), [(1, (3, 3)), (1, (2, 5)), (2, (3, 1)), (5, (3, 3))])
+@pytest.mark.parametrize(
+    ("outputs", "kernel"), [(1, (3, 3)), (1, (2, 5)), (2, (3, 1)), (5, (3, 3))]
+)
 def test_conv2d_of_a_channel_in_each_group(outputs, kernel):
     """What convolutions of the channels by themselves give, eager and traced, with gradients."""
     rng = np.random.default_rng(4)

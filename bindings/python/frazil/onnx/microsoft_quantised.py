@@ -39,7 +39,10 @@ def rounded(y: Any, scale: Any, zero: Any) -> Any:
 
 
 @converts(
-    "MatMulIntegerToFloat", domain=MICROSOFT, laid={"b": turned}, prepared={"Weights": ("b b_zero",)}
+    "MatMulIntegerToFloat",
+    domain=MICROSOFT,
+    laid={"b": turned},
+    prepared={"Weights": ("b b_zero",)},
 )
 def matmul_to_float(
     a: Any, b: Any, a_scale: Any, b_scale: Any, a_zero: Any = None, b_zero: Any = None,
@@ -50,7 +53,10 @@ def matmul_to_float(
 
 
 @converts(
-    "DynamicQuantizeMatMul", domain=MICROSOFT, laid={"b": turned}, prepared={"Weights": ("b b_zero",)}
+    "DynamicQuantizeMatMul",
+    domain=MICROSOFT,
+    laid={"b": turned},
+    prepared={"Weights": ("b b_zero",)},
 )
 def dynamic_matmul(a: Any, b: Any, b_scale: Any, b_zero: Any = None, bias: Any = None) -> Any:
     a, scale, zero = dynamic_quantize(a)

@@ -1,6 +1,6 @@
-"""Products and convolutions of 8-bit integers. Their sums are exact, of 32 bits: matrices of weights
-go as int8 into the processor's integer products (jit/graph/passes/wide.cc), with zero points taken
-out afterwards; what has another form is computed with floats that hold its sums.
+"""Products and convolutions of 8-bit integers. Their sums are exact, of 32 bits: matrices of
+weights go as int8 into the processor's integer products (jit/graph/passes/wide.cc), with zero
+points taken out afterwards; what has another form is computed with floats that hold its sums.
 """
 
 from __future__ import annotations
