@@ -249,8 +249,52 @@ def test_conv2d_groups_and_errors():
     ]:
         with pytest.raises(ValueError, match=text):
             nn.conv2d(x, w, **options)
+        if options.get("groups") == 2:
+            with pytest.raises(ValueError, match=text):
+                nn.conv2d(x, w[:, :, :1, :4], **options | {"groups": 4})
     with pytest.raises(ValueError, match="needs four axes"):
         nn.conv2d(x[0], w)
+
+
+@pytest.mark.parametrize(
+    ("outputs", "kernel"), [(1, (3, 3)), (1, (2, 5)), (2, (3, 1)), (5, (3, 3))]
+)
+def test_conv2d_of_a_channel_in_each_group(outputs, kernel):
+    """What convolutions of the channels by themselves give, eager and traced, with gradients."""
+    rng = np.random.default_rng(4)
+    for stride, dilation, padding, dtype in [
+        (1, 1, 1, "float32"), (2, 1, (2, 0), "float64"), ((1, 3), 2, 2, "float32"),
+        (2, 1, 1, "float16"), (1, 1, 0, "int32"),
+    ]:  # fmt: skip
+        x = fz.asarray(rng.integers(-3, 4, (2, 9, 10, 6))).astype(dtype)
+        w = fz.asarray(rng.integers(-3, 4, (*kernel, 1, 6 * outputs))).astype(dtype)
+        options = {"stride": stride, "dilation": dilation, "padding": padding}
+
+        def whole(x, w, options=options):
+            return nn.conv2d(x, w, groups=6, **options)
+
+        def apart(x, w, options=options):
+            parts = [
+                nn.conv2d(x[..., i : i + 1], w[..., outputs * i : outputs * (i + 1)], **options)
+                for i in range(6)
+            ]
+            return fz.concat(parts, 3)
+
+        wanted = np.asarray(apart(x, w))  # of small integers: exact
+        for call in (whole, fz.trace(whole)):
+            for _ in range(3):
+                got = call(x, w)
+                assert got.dtype == x.dtype
+                np.testing.assert_array_equal(np.asarray(got), wanted)
+        if dtype == "int32":
+            continue
+        g = fz.asarray(rng.integers(-2, 3, wanted.shape)).astype(dtype)
+        for i in (0, 1):
+            gradients = [
+                fz.grad(lambda *p, f=f, g=g: (f(*p) * g).astype("float64").sum(), argnums=i)(x, w)
+                for f in (whole, apart)
+            ]
+            np.testing.assert_array_equal(*map(np.asarray, gradients))
 
 
 def test_dropout_and_embedding():

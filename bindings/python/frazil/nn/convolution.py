@@ -164,6 +164,18 @@ def _spread(x, axis, stride):
     return x[(slice(None),) * axis + (slice(0, (n - 1) * stride + 1),)]
 
 
+def _tiles(x, weight):
+    """The transposed convolution of (n, ...places, channels) whose stride is the kernel, without
+    groups: each element's products are a tile of the result."""
+    n, *places, channels = x.shape
+    kernel, r = weight.shape[2:], len(places)
+    w = _fz.moveaxis(weight, 1, -1).reshape((channels, -1))
+    y = (x.reshape((-1, channels)) @ w).reshape((n, *places, *kernel, weight.shape[1]))
+    order = [a for i in range(r) for a in (1 + i, 1 + r + i)]
+    y = _fz.permute_dims(y, (0, *order, 1 + 2 * r))
+    return y.reshape((n, *(p * k for p, k in zip(places, kernel, strict=True)), weight.shape[1]))
+
+
 @lowers
 def _transposed(
     n, input, weight, bias, stride, padding, output_padding, groups, dilation, channels_last
@@ -180,6 +192,12 @@ def _transposed(
     dilation = several(f"[{op}] dilation", dilation, n, 1)
     x = input if input.ndim == n + 2 else input[None]
     x = x if channels_last else _fz.moveaxis(x, 1, -1)
+    fits = x.shape[-1] == weight.shape[0] and groups == 1
+    if fits and stride == weight.shape[2:] and not any((*padding, *more)) and set(dilation) == {1}:
+        y = _tiles(x, weight)
+        y = y if bias is None else y + bias
+        y = y if channels_last else _fz.moveaxis(y, -1, 1)
+        return y if input.ndim == n + 2 else y[0]
     reach = [d * (k - 1) for d, k in zip(dilation, weight.shape[2:], strict=True)]
     widths, cut = [(0, 0)], [slice(None)]
     for i in range(n):

@@ -15,7 +15,7 @@ from frazil._progress import progress as _progress
 from frazil.onnx import _conversions  # noqa: F401 -- fills the table
 from frazil.onnx._plan import NOTHING, SINK, Body, Node
 from frazil.onnx._reading import array_of_proto, package
-from frazil.onnx._table import HOST, Conversion, find
+from frazil.onnx._table import HOST, OWN, Conversion, find
 from frazil.onnx._values import Host
 
 __all__ = ["Builder"]
@@ -204,10 +204,11 @@ class Builder:
                 return self.call(body, proto, inputs, scope, where)
             self.unsupported(domain, name, opset, where)
             row = Conversion(domain, name, 1, _nothing, (), 2, 0, None, frozenset(),
-                             False, False, False, False, False, {})  # fmt: skip
+                             False, False, False, False, False, {}, ())  # fmt: skip
         self.operators.add((domain, name))
         attributes = self.attributes(proto, scope, where)
         self.fits(row, attributes, inputs, where)
+        before, inputs = self.prepared(row, attributes, inputs, where)
         outputs = tuple(self.define(scope, n, where) if n else SINK for n in proto.output)
         node = Node(row, attributes, inputs, outputs, where, self.device)
         if name == "Gradient":
@@ -217,7 +218,23 @@ class Builder:
                 self.laid[inputs[i]] = functools.partial(fn, **attributes)
         for p in outputs:
             self.nodes_of[p] = node
-        return [node]
+        return [*before, node]
+
+    def prepared(
+        self, row: Conversion, attributes: dict[str, Any], inputs: tuple[int, ...], where: str
+    ) -> tuple[list[Node], tuple[int, ...]]:
+        """Nodes for what a conversion wants prepared, and the inputs with their results."""
+        nodes, given = [], list(inputs)
+        for name, at in row.prepared:
+            first = find(OWN, name, 1)
+            assert first is not None and first.attributes is not None
+            given += [NOTHING] * (max(at) + 1 - len(given))
+            own = {n: v for n, v in attributes.items() if n in first.attributes}
+            made = tuple(self.place() for _ in at)
+            nodes.append(Node(first, own, tuple(given[i] for i in at), made, where, self.device))
+            for i, place in zip(at, made, strict=True):
+                given[i] = place
+        return nodes, tuple(given)
 
     def unsupported(self, domain: str, name: str, opset: int, where: str) -> None:
         from frazil.onnx._table import TABLE

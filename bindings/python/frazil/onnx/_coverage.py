@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from frazil.onnx import _conversions  # noqa: F401 -- fills the table
 from frazil.onnx._reading import package
-from frazil.onnx._table import TABLE
+from frazil.onnx._table import MICROSOFT, TABLE
 
 __all__ = ["rows", "table"]
 
@@ -40,4 +40,10 @@ def table() -> str:
     for domain, name, versions, what in rows():
         shown = f"{domain}::{name}" if domain else name
         lines.append(f"| `{shown}` | {versions} | {what} |\n")
+    names = sorted(f"`{name}`" for domain, name in TABLE if domain == MICROSOFT)
+    lines.append(
+        f"\nOf onnxruntime's own operators (`{MICROSOFT}`), which its quantisation and its "
+        f"optimiser write: {', '.join(names)}; and `SimplifiedLayerNormalization`, which it puts "
+        "into the standard domain.\n"
+    )
     return "".join(lines)

@@ -163,7 +163,8 @@ def _plain(type: Any) -> tuple[str, Any, Any]:
     own = type.tensor_type
     dims = None
     if own.HasField("shape"):
-        dims = tuple([d.dim_value if d.HasField("dim_value") else None for d in own.shape.dim])
+        sizes = [d.dim_value if d.HasField("dim_value") else -1 for d in own.shape.dim]
+        dims = tuple([None if d < 0 else d for d in sizes])
     return "tensor", DTYPES.get(own.elem_type), dims
 
 

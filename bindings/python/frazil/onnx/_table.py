@@ -20,9 +20,14 @@ class Functions:
     a class by its version, and functions that a module reaches one by one."""
 
 
-__all__ = ["ML", "PREVIEW", "TABLE", "TRAINING", "Conversion", "Functions", "converts", "find"]
+__all__ = [
+    "MICROSOFT", "ML", "OWN", "PREVIEW", "TABLE", "TRAINING", "Conversion", "Functions", "converts",
+    "find",
+]  # fmt: skip
 
 ML, TRAINING, PREVIEW = "ai.onnx.ml", "ai.onnx.preview.training", "ai.onnx.preview"
+MICROSOFT = "com.microsoft"  # what onnxruntime's quantisation and its optimiser write
+OWN = "frazil"  # what conversions compute beforehand: see `prepared` of `converts`
 
 TENSOR, HOST, RAW = range(3)  # how an input is handed over: see `converts`
 
@@ -45,6 +50,7 @@ class Conversion(NamedTuple):
     data: bool
     shape_only: bool
     laid: dict[int, Callable[..., Any]]  # how weights lie in memory, by input
+    prepared: tuple[tuple[str, tuple[int, ...]], ...]  # operators of OWN, and inputs
 
     @property
     def key(self) -> str:
@@ -70,6 +76,7 @@ def converts(
     data: bool = False,
     shape_only: bool = False,
     laid: dict[str, Callable[..., Any]] | None = None,
+    prepared: dict[str, tuple[str, ...]] | None = None,
 ) -> Callable[[Any], Any]:
     """Enters a function as the conversion of operators (their names, separated by spaces).
 
@@ -79,13 +86,19 @@ def converts(
     is called each time. `data`: shapes of its results depend on data. `shape_only`: it looks at
     nothing but the shapes of its inputs. `laid`: a function of a constant or weight
     and the node's attributes, for inputs of these names: the same tensor in the memory order in
-    which it is read.
+    which it is read. `prepared`: an operator of OWN by name, and inputs of which it makes what is
+    handed over in their places; it is a node by itself, so that what is constant is made once.
     """
 
     def enter(fn: Any) -> Any:
         kinds, rest, least, attributes, needed = [], None, 0, [], []
         names_of = list(inspect.signature(fn).parameters)
         orders = {names_of.index(n): f for n, f in (laid or {}).items()}
+        before = tuple(
+            (name, tuple(names_of.index(i) for i in of.split()))
+            for name, all_of in (prepared or {}).items()
+            for of in all_of
+        )
         any_attribute = wants_node = False
         for p in () if control else inspect.signature(fn).parameters.values():
             kind = HOST if p.name in host.split() else RAW if p.name in raw.split() else TENSOR
@@ -109,6 +122,7 @@ def converts(
                     domain, name, since, fn, tuple(kinds), RAW if control else rest, least,
                     None if any_attribute or control else frozenset(attributes),
                     frozenset(needed), wants_node, control, random, data, shape_only, orders,
+                    before,
                 )
             )  # fmt: skip
             setattr(Functions, rows[-1].key, staticmethod(fn))

@@ -216,7 +216,7 @@ def hard_sigmoid(x: Any, *, alpha: float = 0.20000000298023224, beta: float = 0.
 
 @converts("HardSwish")
 def hard_swish(x: Any) -> Any:
-    return x * fz.clip(x / 6 + 0.5, 0, 1)
+    return x * fz.clip(x * (1 / 6) + 0.5, 0, 1)
 
 
 @converts("Mish")

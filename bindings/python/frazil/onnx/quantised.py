@@ -10,9 +10,8 @@ import frazil as fz
 from frazil.onnx._table import converts
 from frazil.onnx._values import NAMES, Host, array_of, dtype_of, host_dtype
 from frazil.onnx.casts import cast_array, number_of
-from frazil.onnx.convolutions import conv_of
 
-_LIMITS = {
+LIMITS = {
     "uint8": (0, 255), "int8": (-128, 127), "uint16": (0, 65535), "int16": (-32768, 32767),
     "uint4": (0, 15), "int4": (-8, 7), "uint2": (0, 3), "int2": (-2, 1),
 }  # fmt: skip
@@ -72,11 +71,11 @@ def quantize(
     y = _floats(x, node.device, compute)
     y = y / _aligned(_floats(scale, node.device, compute), y, axis, block_size)
     name = host_dtype(to).name
-    if name not in _LIMITS:
+    if name not in LIMITS:
         if zero is not None:
             y = y + _aligned(_floats(zero, node.device, compute), y, axis, block_size)
         return cast_array(array_of(y), to, saturate)
-    low, high = _LIMITS[name]
+    low, high = LIMITS[name]
     y = fz.round(y).astype("float32" if compute in ("float16", "bfloat16") else compute)
     if zero is not None:
         y = y + _aligned(_floats(zero, node.device, y.dtype.name), y, axis, block_size)
@@ -89,78 +88,7 @@ def dynamic_quantize(x: Any) -> Any:
     low = fz.minimum(fz.min(x), 0)
     high = fz.maximum(fz.max(x), 0)
     scale = (high - low) / 255
+    scale = fz.where(scale == 0, fz.ones_like(scale), scale)  # of zeros alone
     zero = fz.clip(fz.round(-low / scale), 0, 255)
     y = fz.clip(fz.round(x / scale) + zero, 0, 255)
     return y.astype("uint8"), scale, zero.astype("uint8")
-
-
-def _centred(x: Any, zero: Any, axis: int, dtype: str) -> Any:
-    """x less its zero point, which may differ along an axis."""
-    x = x.astype(dtype)
-    if zero is None:
-        return x
-    zero = zero.astype(dtype)
-    if zero.ndim == 1 and zero.shape[0] > 1:
-        shape = [1] * x.ndim
-        shape[axis] = -1
-        zero = zero.reshape(tuple(shape))
-    elif zero.ndim <= 1:
-        zero = zero.reshape(())
-    return x - zero
-
-
-# Sums of products of 8-bit integers are exact in float64, whose products are fast.
-_EXACT = "float64"
-
-
-@converts("MatMulInteger", 10)
-def matmul_integer(a: Any, b: Any, a_zero: Any = None, b_zero: Any = None) -> Any:
-    y = _centred(a, a_zero, -2, _EXACT) @ _centred(b, b_zero, -1, _EXACT)
-    return y.astype("int32")
-
-
-@converts("ConvInteger", 10)
-def conv_integer(
-    x: Any, w: Any, x_zero: Any = None, w_zero: Any = None, *, group: int = 1,
-    auto_pad: str = "NOTSET", kernel_shape: Any = None, pads: Any = None, strides: Any = None,
-    dilations: Any = None,
-) -> Any:  # fmt: skip
-    x, w = _centred(x, x_zero, 1, _EXACT), _centred(w, w_zero, 0, _EXACT)
-    y = conv_of(x, w, group, auto_pad, kernel_shape, pads, strides, dilations)
-    return y.astype("int32")
-
-
-def _requantised(y: Any, factor: Any, zero: Any, name: str) -> Any:
-    low, high = _LIMITS[name]
-    y = fz.round(y * factor) + zero.astype(y.dtype)
-    return fz.clip(y, low, high).astype(name)
-
-
-@converts("QLinearMatMul", 10, raw="a a_zero b b_zero y_zero")
-def qlinear_matmul(
-    a: Any, a_scale: Any, a_zero: Any, b: Any, b_scale: Any, b_zero: Any, y_scale: Any,
-    y_zero: Any, *, node: Any,
-) -> Any:  # fmt: skip
-    if name_of(y_zero) not in NAMES:
-        raise TypeError(f"[onnx] QLinearMatMul of {name_of(y_zero)} is not supported.")
-    a, a_zero, b, b_zero, y_zero = (node.deliver(v, 0) for v in (a, a_zero, b, b_zero, y_zero))
-    y = _centred(a, a_zero, -2, _EXACT) @ _centred(b, b_zero, -1, _EXACT)
-    wide = [s.astype("float64") for s in (a_scale, b_scale, y_scale)]
-    wide[0] = wide[0].reshape((-1, 1)) if wide[0].ndim == 1 and wide[0].size > 1 else wide[0]
-    factor = wide[0] * wide[1] / wide[2]
-    return _requantised(y, factor, y_zero, y_zero.dtype.name)
-
-
-@converts("QLinearConv", 10)
-def qlinear_conv(
-    x: Any, x_scale: Any, x_zero: Any, w: Any, w_scale: Any, w_zero: Any, y_scale: Any,
-    y_zero: Any, b: Any = None, *, group: int = 1, auto_pad: str = "NOTSET",
-    kernel_shape: Any = None, pads: Any = None, strides: Any = None, dilations: Any = None,
-) -> Any:  # fmt: skip
-    x, w = _centred(x, x_zero, 1, _EXACT), _centred(w, w_zero, 0, _EXACT)
-    y = conv_of(x, w, group, auto_pad, kernel_shape, pads, strides, dilations)
-    channels = (-1,) + (1,) * (x.ndim - 2)
-    y = y if b is None else y + b.astype(y.dtype).reshape(channels)
-    factor = x_scale.astype("float64") * w_scale.astype("float64") / y_scale.astype("float64")
-    factor = factor.reshape(channels) if factor.size > 1 else factor.reshape(())
-    return _requantised(y, factor, y_zero, y_zero.dtype.name)

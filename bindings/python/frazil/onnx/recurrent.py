@@ -32,7 +32,7 @@ _SCALED = ("affine", "leakyrelu", "thresholdedrelu", "scaledtanh", "hardsigmoid"
 _SHIFTED = ("affine", "scaledtanh", "hardsigmoid")
 
 
-def _functions(names: Any, alphas: Any, betas: Any, clip: float | None) -> list[Any]:
+def functions_of(names: Any, alphas: Any, betas: Any, clip: float | None) -> list[Any]:
     alphas, betas, made = iter(alphas or ()), iter(betas or ()), []
     for name in (n.lower() for n in names):
         if name not in _ACTIVATIONS:
@@ -101,7 +101,7 @@ def rnn(
     layout: int = 0, node: Any,
 ) -> Any:  # fmt: skip
     hidden = r.shape[-1]
-    fs = _functions(activations, activation_alpha, activation_beta, clip)
+    fs = functions_of(activations, activation_alpha, activation_beta, clip)
 
     def run(d: int, x: Any, begin: Any, lengths: Any, reverse: bool, batch: int) -> Any:
         given = x @ fz.matrix_transpose(w[d])
@@ -124,7 +124,7 @@ def gru(
     """Gates in the order update, reset, new."""
     h = r.shape[-1]
     names = activations or ["Sigmoid", "Tanh"] * w.shape[0]
-    fs = _functions(names, activation_alpha, activation_beta, clip)
+    fs = functions_of(names, activation_alpha, activation_beta, clip)
 
     def run(d: int, x: Any, begin: Any, lengths: Any, reverse: bool, batch: int) -> Any:
         f, g = fs[2 * d], fs[2 * d + 1]
@@ -162,21 +162,39 @@ def lstm(
     activation_beta: Any = None, clip: float | None = None, direction: str = "forward",
     hidden_size: int | None = None, input_forget: int = 0, layout: int = 0, node: Any,
 ) -> Any:  # fmt: skip
-    """Gates in the order input, output, forget, cell; `p` are the peepholes of the first three."""
-    n = r.shape[-1]
-    names = activations or ["Sigmoid", "Tanh", "Tanh"] * w.shape[0]
-    fs = _functions(names, activation_alpha, activation_beta, clip)
+    def products(weights: Any) -> Any:
+        def of(d: int) -> Any:
+            turned = fz.matrix_transpose(weights[d])
+            return lambda x: x @ turned
+
+        return of
+
+    fs = functions_of(
+        activations or ["Sigmoid", "Tanh", "Tanh"] * w.shape[0],
+        activation_alpha, activation_beta, clip,
+    )  # fmt: skip
+    return lstm_of(
+        x, products(w), products(r), b, sequence_lens, [initial_h, initial_c], p, fs, r,
+        r.shape[-1], direction, input_forget, layout, node,
+    )  # fmt: skip
+
+
+def lstm_of(
+    x: Any, times_w: Any, times_r: Any, b: Any, lengths: Any, initial: Any, p: Any, fs: Any,
+    r: Any, n: int, direction: str, input_forget: int, layout: int, node: Any,
+) -> Any:  # fmt: skip
+    """`times_w` and `times_r` give the product with the weights of a direction. Gates in the order
+    input, output, forget, cell; `p` are the peepholes of the first three."""
 
     def run(d: int, x: Any, begin: Any, lengths: Any, reverse: bool, batch: int) -> Any:
         f, g, h = fs[3 * d : 3 * d + 3]
-        given = x @ fz.matrix_transpose(w[d])
+        given, times = times_w(d)(x), times_r(d)
         if b is not None:
             given = given + (b[d][: 4 * n] + b[d][4 * n :])
-        rt = fz.matrix_transpose(r[d])
         peep = None if p is None else [p[d][i * n : (i + 1) * n] for i in range(3)]
 
         def step(given: Any, state: Any) -> Any:
-            gates = given + state[0] @ rt
+            gates = given + times(state[0])
             i, o, k, c = (gates[:, j * n : (j + 1) * n] for j in range(4))
             i = f(i if peep is None else i + peep[0] * state[1])
             k = 1 - i if input_forget else f(k if peep is None else k + peep[2] * state[1])
@@ -187,4 +205,4 @@ def lstm(
         state = _zeros(begin[0], batch, n, x), _zeros(begin[1], batch, n, x)
         return _ran(given, lengths, state, reverse, step)
 
-    return _directions(x, w, direction, layout, sequence_lens, [initial_h, initial_c], run, node)
+    return _directions(x, r, direction, layout, lengths, initial, run, node)
