@@ -2,8 +2,6 @@
 
 #include <opcode.h>
 
-#include "bindings/python/tree_type.h"
-
 namespace frazil::python {
 
 #if !FRAZIL_KNOWS_FRAMES
@@ -110,10 +108,6 @@ bool BodyState::AddValue(PyObject* value, Nest* now) {
   if (!value) return now->words.push_back(kNothing), true;
   if (PyCell_Check(value)) return now->words.push_back(kCell), AddValue(PyCell_GET(value), now);
   if (PyModule_CheckExact(value)) return now->AddIdentity(value), true;
-  if (IsStructure(value)) {  // fz.while_loop's, of its state
-    if (structures_.insert(value).second) kept_.push_back(Object::Share(value));
-    return now->AddIdentity(value), true;
-  }
   if (!TellsWhere(value)) return now->words.push_back(kObject), now->Add(value);
   now->words.push_back(kIterator);
   // What makes it, of what, and how far it is.

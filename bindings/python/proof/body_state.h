@@ -11,7 +11,6 @@
 #include <memory>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "bindings/python/nest.h"
 #include "bindings/python/proof/code_view.h"
 #include "bindings/python/proof/frame.h"
@@ -40,8 +39,6 @@ class BodyState final : public tracer::StateObserver {
   absl::flat_hash_map<PyCodeObject*, Code> codes_;
   const std::vector<PyObject*> containers_;
   const std::vector<Nest::Place> places_;
-  absl::flat_hash_set<PyObject*> structures_;
-  std::vector<Object> kept_;  // which are these: no address comes twice
 #endif
 };
 
