@@ -353,8 +353,7 @@ def scanned_by_tensor(step, n, reverse, carry, xs):
         return n - 1 - i if reverse else i
 
     def put(ys, at, new):
-        places = [_fz.broadcast_to(at, (1, *y.shape)) for y in new]
-        return [y.scatter(0, i, one[None]) for y, i, one in zip(ys, places, new, strict=True)]
+        return [_fz.inside.put(y, at, one) for y, one in zip(ys, new, strict=True)]
 
     first, last = _fz.asarray(place(0)), _fz.asarray(n)
     carry, new = step(carry, [x[place(0)] for x in xs])
