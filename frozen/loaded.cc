@@ -223,10 +223,20 @@ Status Loaded::CheckInputs(tracer::Cells inputs) const {
     if (!t->defined()) return TypeError("[", name(), "] an input holds nothing.");
     FZ_RETURN_IF_ERROR(t->status());
   }
-  // A write to one would be one to the other: the program knows two.
+  // A write to one would be one to the other: the program knows two, if it does not ask.
   for (const int written : written_) {
     for (size_t i = 0; i < inputs.size(); ++i) {
-      if (static_cast<int>(i) != written && inputs[i] == inputs[static_cast<size_t>(written)])
+      const auto has = [](const Number& number, int input) {
+        return absl::c_any_of(number.cells, [&](const Ref& ref) {
+          return ref.kind == Ref::Kind::kParameter && ref.index == input;
+        });
+      };
+      const bool one =
+          static_cast<int>(i) != written && inputs[i] == inputs[static_cast<size_t>(written)];
+      const bool asked = one && absl::c_any_of(program_->numbers, [&](const Number& number) {
+                           return has(number, static_cast<int>(i)) && has(number, written);
+                         });
+      if (one && !asked)
         return ValueError("[", name(), "] writes to '", program_->inputs[written].name,
                           "', which is the same tensor as '", program_->inputs[i].name,
                           "': give it a copy.");
@@ -275,6 +285,9 @@ Status Loaded::Call(tracer::Cells inputs, std::vector<Tensor>* outputs, tracer::
     return call.Finish();
   }
   tracer::Words words;
+  for (const Number& number : program_->numbers) {
+    if (number.of == Number::Of::kSame) words.push_back(AreOne(number, parts));
+  }
   tracer::PromisedCall promised(promise_.get(), &words, cells.span());
   if (promised.Skip()) {
     for (Tensor& t : promised.outputs()) outputs->push_back(std::move(t));
@@ -286,7 +299,7 @@ Status Loaded::Call(tracer::Cells inputs, std::vector<Tensor>* outputs, tracer::
   tracer::ScriptBuilder* builder = promised.Observe();
   {
     tracer::Call call(trace_.get(), builder);
-    FZ_RETURN_IF_ERROR(Run(*program_, name(), parts, outputs));
+    FZ_RETURN_IF_ERROR(Run(*program_, name(), parts, outputs, nullptr, builder));
     FZ_RETURN_IF_ERROR(call.Finish());
   }
   if (!builder) return absl::OkStatus();

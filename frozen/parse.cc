@@ -120,6 +120,13 @@ class Parser {
       if (SizeOf(number.dtype) < 8 && number.bits >> (8 * SizeOf(number.dtype)))
         return text_.Fail("a number of ", dtype, " has ", SizeOf(number.dtype), " bytes");
       if (IsBool(number.dtype) && number.bits > 1) return text_.Fail("a bool is 0 or 1");
+    } else if (number.of == Number::Of::kSame) {
+      FZ_RETURN_IF_ERROR(TakeOperands({.parameters = program_.inputs.size()}, &number.cells));
+      const bool cells = absl::c_all_of(number.cells, [](const Ref& ref) {
+        return ref.kind == Ref::Kind::kParameter || ref.kind == Ref::Kind::kTensor;
+      });
+      if (!IsBool(number.dtype) || number.cells.size() < 2 || !cells)
+        return text_.Fail("'same' is a bool of inputs and tensors");
     } else {
       FZ_ASSIGN_OR_RETURN(number.size, Expression::Take(&text_, symbols_));
     }

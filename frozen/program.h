@@ -12,6 +12,7 @@
 //   constant "constant.0" i64[3]
 //   number f32 bits 3f800000
 //   number f32 value batch * 32
+//   number bool same p0, p1
 //   program {
 //     %0 = matmul p0, t0  # mlp.py:12
 //     %1 = call relu %0 with {
@@ -102,17 +103,19 @@ struct Block {
   int32_t results = 0;  // that have numbers at its end
 };
 
-// An immediate operand: its bits, or a function of a size, rounded to the dtype.
+// An immediate operand: its bits, a function of a size, rounded to the dtype, or whether two of some
+// inputs and tensors are one cell.
 struct Number {
-  enum class Of : uint8_t { kBits, kValue, kInverse, kRoot, kInverseRoot, kUnbiased };
+  enum class Of : uint8_t { kBits, kValue, kInverse, kRoot, kInverseRoot, kUnbiased, kSame };
   DType dtype{};
   Of of = Of::kBits;
   uint64_t bits = 0;
   Expression size;
+  std::vector<Ref> cells;  // kSame
 };
-// The last one is n / (n - 1), by which the variance of n samples becomes that of what they are of.
-inline constexpr std::string_view kNumberOf[] = {"bits", "value",        "inverse",
-                                                 "root", "inverse_root", "unbiased"};
+// unbiased is n / (n - 1), by which the variance of n samples becomes that of what they are of.
+inline constexpr std::string_view kNumberOf[] = {"bits",         "value",    "inverse", "root",
+                                                 "inverse_root", "unbiased", "same"};
 
 struct Program {
   struct Symbol {

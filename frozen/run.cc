@@ -37,18 +37,23 @@ StatusOr<uint64_t> NumberIn(const Tensor& t) {
   return bits;
 }
 
-class Runner {
+class Runner final : public tracer::StateObserver {
  public:
   Runner(const Program& program, std::string_view name, const Cells& cells,
          std::vector<CallTime>* times)
       : program_(program), name_(name), cells_(cells), times_(times) {}
 
-  Status Run(std::vector<Tensor>* outputs) {
+  // `builder` (may be null) writes down what it does: loops of any length, too.
+  Status Run(std::vector<Tensor>* outputs, tracer::ScriptBuilder* builder) {
     FZ_RETURN_IF_ERROR(Bind());
     FZ_RETURN_IF_ERROR(MakeNumbers());
-    const Precision before = State().precision;
-    const absl::Cleanup restore = [&] { State().precision = before; };
+    const Precision before = frazil::State().precision;
+    const absl::Cleanup restore = [&] { frazil::State().precision = before; };
     for (const Tensor* t : cells_.inputs) inputs_.push_back(*t);
+    if (builder) builder->Observe(this);
+    const absl::Cleanup end_observing = [&] {
+      if (builder) builder->Observe(nullptr);
+    };
     std::vector<Tensor> results;
     FZ_ASSIGN_OR_RETURN(const Block* end, RunBlock(program_.block, inputs_, &results));
     std::vector<Tensor> written;
@@ -59,7 +64,38 @@ class Runner {
     return absl::OkStatus();
   }
 
+  // Where blocks and loops stand, and what they hold.
+  bool Look(State* state) override {
+    for (const Frame& frame : frames_) {
+      state->words.push_back(reinterpret_cast<uint64_t>(frame.at));
+      AddTensors(frame.parameters, state);
+      AddTensors(frame.results ? absl::MakeConstSpan(*frame.results) : Parameters(), state);
+    }
+    return true;
+  }
+
  private:
+  struct Frame {
+    const void* at;  // a call, or the block whose number is read
+    Parameters parameters;
+    const std::vector<Tensor>* results;
+  };
+
+  // What is known of their values decides what is checked.
+  void AddTensors(Parameters tensors, State* state) const {
+    state->words.push_back(tensors.size());
+    for (const Tensor& t : tensors) {
+      state->words.push_back(t.defined());
+      if (!t.defined()) continue;
+      state->tensors.push_back(&t);
+      const auto range = RangeOf(t);
+      state->words.push_back(range.has_value() + 2 * factors_.contains(t.value()));
+      if (!range) continue;
+      state->words.push_back(static_cast<uint64_t>(range->low));
+      state->words.push_back(static_cast<uint64_t>(range->high));
+    }
+  }
+
   // The sizes of the symbols, from the inputs.
   Status Bind() {
     sizes_.assign(program_.symbols.size(), -1);
@@ -105,6 +141,10 @@ class Runner {
     for (const Number& number : program_.numbers) {
       if (number.of == Number::Of::kBits) {
         numbers_.push_back(Tensor(Value::Immediate(number.dtype, number.bits)));
+        continue;
+      }
+      if (number.of == Number::Of::kSame) {
+        numbers_.push_back(Tensor(Value::Immediate(number.dtype, AreOne(number, cells_))));
         continue;
       }
       FZ_ASSIGN_OR_RETURN(const int64_t size, Size(number.size));
@@ -170,13 +210,18 @@ class Runner {
   // The block in which it ended, whose values are `results`.
   StatusOr<const Block*> RunBlock(const Block& begin, Parameters parameters,
                                   std::vector<Tensor>* results) {
+    const size_t depth = frames_.size();
+    frames_.push_back({&begin, parameters, results});
+    const absl::Cleanup pop = [&] { frames_.pop_back(); };
     for (const Block* block = &begin;;) {
       for (const Call& call : block->calls) {
+        frames_[depth].at = &call;
         const Status made = times_ && parameters.data() == inputs_.data()
                                 ? MakeTimed(call, parameters, results)
                                 : Make(call, parameters, results);
         if (!made.ok()) return Located(made, call.origin);
       }
+      frames_[depth].at = block;
       if (block->end != Block::End::kRead) return block;
       const Tensor read = At(block->read, parameters, *results);
       FZ_ASSIGN_OR_RETURN(const uint64_t outcome, NumberIn(read));
@@ -232,6 +277,10 @@ class Runner {
   }
 
   Status Unknown(const Block& block, const Tensor& read, uint64_t outcome) const {
+    if (block.read.kind == Ref::Kind::kNumber) {
+      const Number& number = program_.numbers[block.read.index];
+      if (number.of == Number::Of::kSame) return UnknownSame(block, number, outcome);
+    }
     const std::string seen =
         absl::StrJoin(block.cases, ", ", [&](std::string* out, const Block::Case& one) {
           out->append(OutcomeText(read, one.outcome));
@@ -240,6 +289,24 @@ class Runner {
                         " the program reads ", OutcomeText(read, outcome),
                         ", and was exported with ", seen.empty() ? "nothing" : seen,
                         " alone: export it with an example that takes this branch.");
+  }
+
+  Status UnknownSame(const Block& block, const Number& number, uint64_t outcome) const {
+    std::vector<std::string> names;
+    for (const Ref& ref : number.cells) {
+      const bool input = ref.kind == Ref::Kind::kParameter;
+      names.push_back(
+          StrCat("'", (input ? program_.inputs : program_.tensors)[ref.index].name, "'"));
+    }
+    const std::string where = block.origin.empty() ? "" : StrCat(" at ", block.origin);
+    const std::string_view two = names.size() > 2 ? "two of " : "";
+    return RuntimeError("[", name_, "] ", outcome ? two : "", absl::StrJoin(names, " and "),
+                        outcome ? " are one tensor" : " are different tensors",
+                        ", which the program tells apart", where, ", and it was exported with ",
+                        outcome ? "different ones alone: give it a copy, or export it with an "
+                                  "example that passes one tensor twice."
+                                : "one alone: export it with an example that passes different "
+                                  "ones.");
   }
 
   static Status Located(const Status& status, std::string_view origin) {
@@ -255,7 +322,7 @@ class Runner {
   }
 
   Status Make(const Call& call, Parameters parameters, std::vector<Tensor>* results) {
-    State().precision = call.precision;
+    frazil::State().precision = call.precision;
     absl::InlinedVector<Tensor, 4> operands;
     for (const Ref& ref : call.operands) operands.push_back(At(ref, parameters, *results));
     absl::InlinedVector<const Tensor*, 4> inputs;
@@ -379,9 +446,9 @@ class Runner {
   Status RunBody(const Call& call, Parameters operands, absl::Span<Tensor> results) {
     if (!call.body) return ValueError("[", name_, "] a call has no body.");
     std::vector<Tensor> inner;
-    const Precision precision = State().precision;
+    const Precision precision = frazil::State().precision;
     FZ_ASSIGN_OR_RETURN(const Block* end, RunBlock(*call.body, operands, &inner));
-    State().precision = precision;
+    frazil::State().precision = precision;
     for (size_t i = 0; i < results.size(); ++i) results[i] = At(end->outputs[i], operands, inner);
     return absl::OkStatus();
   }
@@ -407,10 +474,14 @@ class Runner {
     while (true) {
       std::vector<Tensor> inner;
       FZ_ASSIGN_OR_RETURN(const Block* end, RunBlock(*call.body, *operands, &inner));
-      FZ_RETURN_IF_ERROR(Step(*end, call.states, operands, inner));
       const Tensor read = At(end->read, *operands, inner);
-      FZ_ASSIGN_OR_RETURN(const uint64_t outcome, NumberIn(read));
-      if (outcome == call.goes_on) continue;
+      FZ_RETURN_IF_ERROR(Step(*end, call.states, operands, inner));
+      inner.clear();
+      frames_.push_back({&call, *operands, nullptr});
+      const auto outcome = NumberIn(read);
+      frames_.pop_back();
+      FZ_RETURN_IF_ERROR(outcome.status());
+      if (*outcome == call.goes_on) continue;
       for (int32_t i = 0; i < call.states; ++i) results[i] = (*operands)[i];
       results[call.states] = read;
       results[call.states + 1] = Tensor(Value::Immediate(DType::kBool, 0));  // no more iterations
@@ -450,6 +521,7 @@ class Runner {
   const Cells& cells_;
   std::vector<CallTime>* const times_;
   Sizes sizes_;
+  std::vector<Frame> frames_;
   std::vector<Tensor> inputs_, numbers_;
   // By values that are kept, so that their addresses stay theirs.
   absl::flat_hash_map<const Value*, IndexRange> ranges_;
@@ -468,9 +540,21 @@ std::string Describe(const Program& program, const Program::Named& named) {
                 "]");
 }
 
+bool AreOne(const Number& number, const Cells& cells) {
+  absl::InlinedVector<const Tensor*, 4> seen;
+  for (const Ref& ref : number.cells) {
+    const bool input = ref.kind == Ref::Kind::kParameter;
+    const Tensor* cell = (input ? cells.inputs : cells.tensors)[ref.index];
+    if (absl::c_linear_search(seen, cell)) return true;
+    seen.push_back(cell);
+  }
+  return false;
+}
+
 Status Run(const Program& program, std::string_view name, const Cells& cells,
-           std::vector<Tensor>* outputs, std::vector<CallTime>* times) {
-  return Runner(program, name, cells, times).Run(outputs);
+           std::vector<Tensor>* outputs, std::vector<CallTime>* times,
+           tracer::ScriptBuilder* builder) {
+  return Runner(program, name, cells, times).Run(outputs, builder);
 }
 
 }  // namespace frazil::frozen

@@ -9,6 +9,7 @@
 
 #include "core/tensor.h"
 #include "frozen/program.h"
+#include "tracer/script_builder.h"
 
 namespace frazil::frozen {
 
@@ -25,8 +26,13 @@ struct CallTime {
 };
 
 // `name`: of the program, for errors. `times` (may be null): each call is waited for and counted.
+// `builder` (may be null) learns from it.
 Status Run(const Program& program, std::string_view name, const Cells& cells,
-           std::vector<Tensor>* outputs, std::vector<CallTime>* times = nullptr);
+           std::vector<Tensor>* outputs, std::vector<CallTime>* times = nullptr,
+           tracer::ScriptBuilder* builder = nullptr);
+
+// Of a number that asks for it.
+bool AreOne(const Number& number, const Cells& cells);
 
 // "f32[batch,64]".
 std::string Describe(const Program& program, const Program::Named& named);

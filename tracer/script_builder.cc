@@ -241,12 +241,13 @@ void ScriptBuilder::NoteState(Mark* mark) {
     mark->held.push_back(known ? ids_[v]
                          : v   ? kFirstUnknown + static_cast<ValueId>(unknown_.size()) - 1
                                : kNoValue);
-    for (const uint64_t word :
-         {v ? uint64_t{v->kind()} : 0, v ? reinterpret_cast<uint64_t>(v->layout) : 0,
-          reinterpret_cast<uint64_t>(t->node())}) {
+    const uint64_t layout = v ? reinterpret_cast<uint64_t>(v->layout) : 0;
+    const auto node = reinterpret_cast<uint64_t>(t->node());
+    for (const uint64_t word : {v ? uint64_t{v->kind()} : 0, layout, node})
       state.words.push_back(word);
-      alike.push_back(word);
-    }
+    // Nor does it matter there whether a number was computed.
+    const uint64_t kind = v ? Value::KindOf(v->dtype, v->device, false) : 0;
+    alike.insert(alike.end(), {kind, layout, node});
   }
   if (state.words.size() > kMaxWords) observer_ = nullptr;
   if (notes_alike_) {

@@ -1,5 +1,7 @@
 #include "bindings/cpp/load.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_join.h"
 #include "frozen/loaded.h"
 
@@ -24,6 +26,13 @@ std::vector<Tensor> Program::call(std::vector<Tensor> inputs) const {
   std::vector<Tensor*> cells;
   for (Tensor& t : inputs) cells.push_back(&t);
   return call_on(cells);
+}
+
+std::vector<Tensor> Program::call_of(std::vector<Tensor> inputs, const void* const* cells) const {
+  std::vector<Tensor*> first;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    first.push_back(&inputs[static_cast<size_t>(std::find(cells, cells + i, cells[i]) - cells)]);
+  return call_on(first);
 }
 
 std::vector<Tensor> Program::call(const NamedTensors& inputs) const {

@@ -34,11 +34,12 @@ class Program {
  public:
   explicit Program(std::shared_ptr<frozen::Loaded> loaded) : loaded_(std::move(loaded)) {}
 
-  // Of a program of one result.
+  // Of a program of one result. m(x, x) gives it one tensor twice, call({x, x}) two.
   template <typename... T>
   requires(std::is_same_v<std::remove_cvref_t<T>, Tensor>&&...) Tensor operator()(
       T&&... inputs) const {
-    return Only(call(std::vector<Tensor>{inputs...}));
+    const void* const cells[sizeof...(inputs) + 1] = {&inputs...};
+    return Only(call_of(std::vector<Tensor>{inputs...}, cells));
   }
   std::vector<Tensor> call(std::vector<Tensor> inputs) const;
   std::vector<Tensor> call(const NamedTensors& inputs) const;
@@ -58,6 +59,7 @@ class Program {
   std::string explain() const;
 
  private:
+  std::vector<Tensor> call_of(std::vector<Tensor> inputs, const void* const* cells) const;
   Tensor Only(std::vector<Tensor> results) const;
 
   std::shared_ptr<frozen::Loaded> loaded_;

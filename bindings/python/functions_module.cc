@@ -327,6 +327,10 @@ std::vector<FunctionRow> DivisionFunctions() {
   };
 }
 
+Tensor PutFirst(const Tensor& x, const Tensor& index, const Tensor& values) {
+  return ops::put(x, index, values, 0, false);
+}
+
 }  // namespace
 
 std::vector<FunctionRow> FunctionsOf(std::string_view where) {
@@ -351,6 +355,8 @@ std::vector<FunctionRow> InsideFunctions() {
       {"einsum_cost(formula, operands, path, /)",
        "The steps that einsum takes, and how many operations a single one and these take.",
        Guarded<EinsumCost>});
+  rows.push_back({"put(x, index, values, /)", "x with values at an index of the first axis.",
+                  Bound<"put(x, index, values, /)", PutFirst, Reader>});
   rows.push_back({"broadcast_shapes(shapes, /)", "The common shape.", Guarded<BroadcastShapes>});
   rows.push_back({"tensordot(x1, x2, axes1, axes2=None, /)",
                   "Sums of products over axes of both, in turn.", Guarded<Tensordot>});

@@ -139,7 +139,7 @@ Object PathOf(const Nest& nest, const tracer::LearntCall& learnt) {
 }  // namespace
 
 PyObject* DescribeLearnt(const Nest& nest, size_t visible, bool has_random,
-                         const LearntPaths& paths) {
+                         const LearntPaths& paths, const Asked& asked) {
   Object cells = Object::Steal(PyList_New(0));
   const auto add = [&](const Object& cell) {
     return cells && cell && PyList_Append(cells.get(), cell.get()) == 0;
@@ -159,7 +159,13 @@ PyObject* DescribeLearnt(const Nest& nest, size_t visible, bool has_random,
   if (has_random && !add(Tuple({Text("random")}))) return nullptr;
   const Object known = List(paths, [&](const auto& learnt) { return PathOf(nest, *learnt); });
   Object dict = Object::Steal(PyDict_New());
-  if (!dict || !Put(dict.get(), "cells", cells) || !Put(dict.get(), "paths", known)) return nullptr;
+  const Object pairs = List(asked.pairs, [](const Asked::Pair& p) {
+    return Tuple({p.a, p.b, Text(p.where)});
+  });
+  if (!dict || !Put(dict.get(), "cells", cells) || !Put(dict.get(), "paths", known) ||
+      !Put(dict.get(), "asked", pairs) ||
+      !Put(dict.get(), "asked_otherwise", Text(asked.otherwise)))
+    return nullptr;
   return dict.release();
 }
 

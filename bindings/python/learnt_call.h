@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bindings/python/nest.h"
+#include "bindings/python/proof/telling_apart.h"
 #include "tracer/script.h"
 
 namespace frazil::python {
@@ -16,8 +17,9 @@ using LearntPaths = std::vector<std::shared_ptr<const tracer::LearntCall>>;
 // A dict: "cells", what each parameter of the programs is: (tensor,), ("grad", number of its leaf),
 // ("random",) or ("number",); and "paths", of each outcome the result (tensors in it are integers in
 // 0-d tensors: their numbers among the outputs), whether the call changes Python objects besides,
-// and the program. `hidden`: the cells behind those of the arguments and what the body reads.
+// and the program; "asked", which tensors were told apart: (tensor, tensor, line), and "asked_otherwise",
+// a line or "". `visible`: how many cells the arguments and what the body reads have.
 PyObject* DescribeLearnt(const Nest& nest, size_t visible, bool has_random,
-                         const LearntPaths& paths);
+                         const LearntPaths& paths, const Asked& asked);
 
 }  // namespace frazil::python

@@ -7,6 +7,7 @@
 #include "bindings/python/functions.h"
 #include "bindings/python/library_types.h"
 #include "bindings/python/nest_words.h"
+#include "bindings/python/tree_type.h"
 
 namespace frazil::python {
 namespace {
@@ -268,8 +269,22 @@ bool Nest::AddLeaf(PyObject* o) {
   if (IsPartial(o)) return AddPartial(o);
   if (PyType_Check(o)) return AddType(reinterpret_cast<PyTypeObject*>(o));
   if (PyModule_CheckExact(o)) return AddIdentity(WeakTo(o)), true;  // as functions' globals are
+  if (IsStructure(o)) return AddStructure(o);
   if (!IsFixed(o)) return AddInstance(o);
   AddIdentity(o);
+  return true;
+}
+
+bool Nest::AddStructure(PyObject* structure) {
+  Pin(structure);
+  for (const TreeNode& node : TreeOf(structure).nodes) {
+    words.push_back(static_cast<uint64_t>(node.kind));
+    words.push_back(static_cast<uint64_t>(node.children));
+    AddIdentity(node.type ? node.type.get() : Py_None);
+    for (PyObject* part : {node.keys.get(), node.rest.get()}) {
+      if (!Add(part ? part : Py_None)) return false;
+    }
+  }
   return true;
 }
 

@@ -19,6 +19,7 @@
 //                         special (__x__)
 //   functions             code, globals, name, documentation, annotations, defaults, attributes,
 //                         closure; partials and methods by their parts
+//   structures of nests   what they are made of (tree.h)
 //   built-in functions, dtypes, Python's modules   identity
 // Which of the lists, dicts, tuples, instances, modules and functions are one object is compared as
 // well, but for those inside of two modules that do not hold each other.
@@ -113,6 +114,7 @@ class Nest {
   void AddAnnotations(PyObject* annotations);
   void AddAnnotation(PyObject* annotation);
   bool AddPartial(PyObject* partial);
+  bool AddStructure(PyObject* structure);
   bool AddModule(PyObject* module);
   bool AddString(PyObject* string);
   bool AddNan(PyObject* nan, const Spot& spot);

@@ -304,7 +304,7 @@ PyObject* PromisedFunction::RunAndLearn(PyObject* const* args, size_t nargsf, Py
   const int64_t world = prover_ ? prover_->world.changes() : 0;
   std::optional<Watch> watch;
   if (prover_ && (!promised->is_check() || !prover_->numbers.empty()))
-    watch.emplace(prover_.get(), nest);
+    watch.emplace(prover_.get(), nest, promised->is_saved() ? &asked_ : nullptr);
   std::vector<PyObject*> planted = AllOf(args, nargsf, kwnames);
   if (watch && !watch->Plant(&planted)) return Run(args, nargsf, kwnames, nullptr);
   Effects effects(before);
@@ -367,7 +367,7 @@ PyObject* PromisedFunction::Learnt(PyObject* const* args, size_t nargsf, PyObjec
   const LearntPaths paths =
       tracer::PromisedCall(&promise_, &nest.words, nest.cells.span(), unguarded).Paths();
   if (paths.empty()) Py_RETURN_NONE;
-  return DescribeLearnt(nest, visible, unguarded > 0, paths);
+  return DescribeLearnt(nest, visible, unguarded > 0, paths, asked_);
 }
 
 }  // namespace frazil::python

@@ -63,6 +63,7 @@ class PromisedFunction {
   int64_t quick_changes_ = 0;       // what prover_->changes() was
   std::unique_ptr<Prover> prover_;  // null: pure=True
   std::string refusal_;             // of the last call that could not be guarded
+  Asked asked_;                     // of calls that are to be saved
   Object strange_;  // what the last call of many unknown kinds in a row was compared by
 };
 

@@ -209,6 +209,7 @@ bool AddStructureType(PyObject* module) {
              0;
 }
 bool IsStructure(PyObject* o) { return Py_IS_TYPE(o, &structure_type); }
+const Tree& TreeOf(PyObject* structure) { return Of(structure); }
 
 PyObject* NewStructure(Tree tree) {
   auto* self = PyObject_GC_New(PyStructure, &structure_type);

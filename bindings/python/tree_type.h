@@ -8,6 +8,7 @@ namespace frazil::python {
 
 bool AddStructureType(PyObject* module);
 bool IsStructure(PyObject* object);
+const Tree& TreeOf(PyObject* structure);
 PyObject* NewStructure(Tree tree);
 
 }  // namespace frazil::python

@@ -80,6 +80,25 @@ TEST(Program, LoopsAndBranches) {
   EXPECT_EQ(item(Results(text, {tensor<float>({100}, {})})[0]), 800);
 }
 
+TEST(Program, AsksWhichInputsAreOne) {
+  Initialize();
+  const auto program = ParseProgram(
+      "frazil-program 1 input \"x\" f32[] input \"y\" f32[] weight \"w\" f32[]\n"
+      "number bool same p0, p1 number bool same p0, t0 number f32 bits 40000000 program {\n"
+      "read n0 at \"a.py:1\" { case 1 { %0 = multiply p0, n2 return %0 } case 0 {\n"
+      "read n1 at \"a.py:2\" { case 0 { %0 = subtract p0, p1 return %0 } } } } }");
+  ASSERT_TRUE(program.ok()) << program.status();
+  Tensor x = tensor<float>({3}, {}), y = tensor<float>({1}, {}), w = tensor<float>({5}, {});
+  std::vector<Tensor> outputs;
+  ASSERT_TRUE(frozen::Run(*program, "test", {{&x, &x}, {&w}}, &outputs).ok());
+  ASSERT_TRUE(frozen::Run(*program, "test", {{&x, &y}, {&w}}, &outputs).ok());
+  EXPECT_EQ(item(outputs[0]), 6);
+  EXPECT_EQ(item(outputs[1]), 2);
+  const Status status = frozen::Run(*program, "test", {{&w, &y}, {&w}}, &outputs);
+  EXPECT_NE(std::string(status.message()).find("'x' and 'w' are one tensor"), std::string::npos)
+      << status;
+}
+
 TEST(Program, WritesBehindAllElse) {
   Initialize();
   const auto program = ParseProgram(
@@ -118,6 +137,9 @@ TEST(Program, NoTextIsTooStrange) {
         "frazil-program 1 weight \"w\" f32[-1] program { return }",
         "frazil-program 1 number c64 bits 0 program { return }",
         "frazil-program 1 number f32 cube 8 program { return }",
+        "frazil-program 1 input \"x\" f32[] number bool same p0 program { return }",
+        "frazil-program 1 input \"x\" f32[] number i64 same p0, p0 program { return }",
+        "frazil-program 1 input \"x\" f32[] number bool same p0, p1 program { return }",
         "frazil-program 1 input \"x\" f32[] program { next p0 reads p0 }",
         "frazil-program 1 input \"x\" f32[] program { write n0 = p0 return }",
         "frazil-program 1 input \"x\" f32[] program { read p0 at \"\" { case 0 { return p0 } "

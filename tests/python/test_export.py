@@ -669,9 +669,12 @@ def test_a_tensor_that_is_two_arguments(tmp_path):
         a += 1
         return a + b
 
-    g = exported(tmp_path, written, (x, x))
-    a, b = x.copy(), x.copy()
-    assert bits(g(a, y)) == bits(written(b, y)) and bits(a) == bits(b)
+    for example in ((x, y), (x, x)):
+        g = exported(tmp_path, written, example)
+        a, b = x.copy(), x.copy()
+        assert bits(g(a, y)) == bits(written(b, y)) and bits(a) == bits(b)
+    assert bits(g(a, a)) == bits(written(b, b)) and bits(a) == bits(b)
+    g = exported(tmp_path, written, (x, y))
     with pytest.raises(ValueError, match="writes to 'a', which is the same tensor as 'b'"):
         g(a, a)
     assert bits(a) == bits(b)

@@ -340,6 +340,35 @@ def scan(
     return _scan("scan", f, init, xs, length, reverse, checkpoint)
 
 
+# fz.export sets it where programs of other lengths are to be alike.
+lengths_are_tensors = False
+
+
+def scanned_by_tensor(step, n, reverse, carry, xs):
+    """(the last carry, ys) of carry, y = step(carry, x), flat, over the n entries of xs: a loop up
+    to a tensor, with an index.
+    """
+
+    def place(i):
+        return n - 1 - i if reverse else i
+
+    def put(ys, at, new):
+        return [_fz.inside.put(y, at, one) for y, one in zip(ys, new, strict=True)]
+
+    first, last = _fz.asarray(place(0)), _fz.asarray(n)
+    carry, new = step(carry, [x[place(0)] for x in xs])
+    ys = [_fz.zeros((n, *y.shape), dtype=y.dtype, device=y.device) for y in new]
+
+    def body(state):
+        i, carry, ys = state
+        at = last - 1 - i if reverse else i
+        carry, new = step(carry, [_fz.take(x, at, axis=0) for x in xs])
+        return i + 1, carry, put(ys, at, new)
+
+    start = _fz.asarray(1), carry, put(ys, first, new)
+    return while_loop(lambda state: state[0] < last, body, start)[1:]
+
+
 def _scan(op, f, init, xs, length=None, reverse=False, checkpoint=False, name=None):
     _callable(op, f)
     name = name or _name(f)
@@ -347,25 +376,29 @@ def _scan(op, f, init, xs, length=None, reverse=False, checkpoint=False, name=No
     carry, carry_structure = _state(op, "init", init)
     first = []  # the first step's y, flat, and its structure
 
+    def step(carry, x):
+        result = f(carry_structure.unflatten(carry), structure.unflatten(x))
+        if not isinstance(result, tuple) or len(result) != 2:
+            raise TypeError(f"[{op}] {name} must return (carry, y), got {type(result).__name__}.")
+        what = name + "'s carry"
+        new, new_structure = _state(op, what, result[0], carry)
+        _same(op, what, new, new_structure, carry, carry_structure, "init")
+        what = name + "'s y"
+        y, y_structure = _state(op, what, result[1])
+        if first:
+            _same(op, what, y, y_structure, *first, "the first y")
+        else:
+            first.extend((y, y_structure))
+        return new, y
+
+    if lengths_are_tensors and n > 0:
+        carry, ys = scanned_by_tensor(step, n, reverse, carry, leaves)
+        return carry_structure.unflatten(carry), first[1].unflatten(ys)
+
     def run(steps, begin, carry, xs):
         ys = []
         for t in steps:
-            x = [x[t - begin] for x in xs]
-            result = f(carry_structure.unflatten(carry), structure.unflatten(x))
-            if not isinstance(result, tuple) or len(result) != 2:
-                raise TypeError(
-                    f"[{op}] {name} must return (carry, y), got {type(result).__name__}."
-                )
-            what = name + "'s carry"
-            new, new_structure = _state(op, what, result[0], carry)
-            _same(op, what, new, new_structure, carry, carry_structure, "init")
-            carry = new
-            what = name + "'s y"
-            y, y_structure = _state(op, what, result[1])
-            if first:
-                _same(op, what, y, y_structure, *first, "the first y")
-            else:
-                first.extend((y, y_structure))
+            carry, y = step(carry, [x[t - begin] for x in xs])
             ys.append(y)
         return carry, ys
 

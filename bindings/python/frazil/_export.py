@@ -12,9 +12,11 @@ import inspect
 import re
 from contextlib import nullcontext
 from copy import copy
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from frazil import _export_file, _export_names, random
+from frazil import _control, _export_file, _export_names, random
+from frazil import _export_loops as _loops
 from frazil import _export_program as _program
 from frazil import _frazil as _fz
 from frazil._export_ranges import Fails, Ranges, integers_of
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["Dim", "export"]
 
 _learnt, _put_back = _fz.program.learnt, _fz.program.put_back
+_value_of = _fz.program.value_of
 _CALLS = 12  # in which a call is learnt, or is not
 
 
@@ -116,7 +119,9 @@ class _Exporter:
     ) -> None:
         self.fn, self.name, self.pure = fn, name, pure
         self.names = _program.Names()
-        args, self.keywords = _apart(call[0]), call[1]
+        self.keywords = call[1]
+        self.own = _export_names.tensors_of_state(fn, call[0])
+        args, self.as_given = self._apart(call[0])
         self.arguments = _argument_names(fn, args, self.keywords)
         self.inputs: list[tuple[str, Tensor]] = []  # of the first example
         self.structure = [
@@ -126,6 +131,7 @@ class _Exporter:
         self.args = args
         self.result: Any = None
         self.ranks: list[int] = []  # of the tensors in it
+        self.passed_as_one: frozenset[Any] = frozenset()  # pairs of inputs, in some example
 
     # Arguments
 
@@ -149,6 +155,31 @@ class _Exporter:
             f"generators. Make arrays tensors by fz.asarray, and bind what is fixed before: "
             f"functools.partial(fn, {path}=...)."
         )
+
+    def _apart(self, args: list[Any]) -> tuple[list[Any], list[Any]]:
+        """The arguments as inputs of their own: copies of what the program has itself, and where a
+        tensor comes again; and those where it comes again.
+        """
+
+        def walked(apart: bool) -> list[Any]:
+            values = {_value_of(t) for t in self.own.values()}
+            known: dict[int, Tensor] = {}
+
+            def walk(x: Any) -> Any:
+                if isinstance(x, Tensor):
+                    if apart or id(x) not in known:
+                        value = _value_of(x)  # which others may hold, too
+                        mine = _copied(x) if value in values else x
+                        values.add(value)
+                        known[id(x)] = mine
+                    return mine if apart else known[id(x)]
+                if type(x) in (list, tuple):
+                    return type(x)(walk(item) for item in x)
+                return {key: walk(item) for key, item in x.items()} if type(x) is dict else x
+
+            return [walk(x) for x in args]
+
+        return walked(True), walked(False)
 
     def _dims(self, dynamic: Mapping[Any, Any]) -> dict[int, dict[int, Dim]]:
         """By input, then by axis."""
@@ -208,26 +239,65 @@ class _Exporter:
             t = t.detach()
             for axis, dim in axes.items():
                 t = _fz.take(t, _fz.arange(sizes[dim.name]) % t.shape[axis], axis=axis)
-            new[id(tensors[i])] = t.requires_grad_(grad) if grad else t
+            before = new.setdefault(id(tensors[i]), t.requires_grad_(grad) if grad else t)
+            if before.shape != t.shape:
+                raise _program.Refused(
+                    f"{self.inputs[i][0]} is the same tensor as another input in an example, and "
+                    "the function tells them apart: give their sizes the same names"
+                )
         return [_replaced(arg, new) for arg in args]
 
     # Runs
 
     def run(self, examples: Sequence[_CallOf], path: Any) -> None:
-        given = [self.args]
+        given, as_given = [self.args], [self.as_given]
         for i, (args, keywords) in enumerate(examples, 1):
-            args = _apart(args)
+            args, together = self._apart(args)
             self._check_example(i, args, keywords)
             given.append(args)
+            as_given.append(together)
+        count = len(given)
+        given += as_given
+        self.passed_as_one = frozenset(pair for args in as_given for pair in _ones_of(args))
+
+        def again(paths: Sequence[_program.Path]) -> list[int]:
+            asked = {pair for p in paths for cells in p.asks for pair in combinations(cells, 2)}
+            return [count + i for i, args in enumerate(as_given) if asked & _ones_of(args)]
+
+        dims = {d.name: d for axes in self.dims.values() for d in axes.values()}
         ranges = Ranges(
-            list({d.name: d for axes in self.dims.values() for d in axes.values()}.values()),
-            len(given),
+            list(dims.values()),
+            count,
             at=lambda i: self._example_sizes(given[i]),
             capture=lambda i, sizes: self._capture_at(given[i], sizes),
             elements=lambda i, sizes: self._elements(given[i], sizes),
             named=integers_of(self.fn, _export_names.modules_of(self.fn, self.args)),
+            again=again,
         )
-        self._write(ranges.whole(), path)
+        before = {name: dict(vars(dim)) for name, dim in dims.items()}
+        try:
+            whole = ranges.whole()
+        except _program.OtherCalls as refusal:
+            whole = self._whole_by_tensors(ranges, before, refusal)
+        self._write(whole, path)
+
+    def _whole_by_tensors(
+        self, ranges: Ranges, before: dict[str, Any], refusal: _program.Refused
+    ) -> _program.Path:
+        """With loops up to tensors in scans and recurrent layers, alike at all lengths."""
+        _control.lengths_are_tensors = True
+        try:
+            for context in (nullcontext, no_grad):  # a loop that keeps history is none
+                for name, dim in ranges.symbols.items():
+                    vars(dim).update(before[name])
+                try:
+                    with context():
+                        return ranges.anew().whole()
+                except Exception:  # it is not that
+                    continue
+        finally:
+            _control.lengths_are_tensors = False
+        raise refusal
 
     def _check_example(self, i: int, args: list[Any], keywords: tuple[str, ...]) -> None:
         first, self.inputs = self.inputs, []
@@ -271,16 +341,24 @@ class _Exporter:
 
     def _capture(self, args: list[Any]) -> _program.Path:
         """What a call with these arguments does, as one path."""
+        path, known = self._what_it_does(args)
+        path.one = _ones_of(args)
+        path.asks = self._asks(args, path, known)
+        return path
+
+    def _what_it_does(self, args: list[Any]) -> tuple[_program.Path, Any]:
+        self.names.inputs = {}
         for i, t in enumerate(_inputs_of(args)):
-            self.names.inputs[id(t)] = i
+            self.names.inputs.setdefault(id(t), i)
             self.names.kept.append(t)
         roots = _export_names.roots_of(self.fn, dict(zip(self.arguments, args, strict=True)))
         state = [
             (n, t) for n, t in _export_names.named_tensors(roots) if id(t) not in self.names.inputs
         ]
-        for n, t in [*state, ("random.state", random._default.state)]:
-            self.names.know(n, t)
         with _PutBack([*(t for _, t in state), *_inputs_of(args)]) as again:
+            for n, t in [*state, ("random.state", random._default.state)]:
+                self.names.know(n, t)
+            self.names.kept += again.before
             known = self._learn(args, again)
         ((result, changes, program),) = known["paths"]
         if changes:
@@ -293,9 +371,72 @@ class _Exporter:
         path = _program.path_of(program, cells, self.names)
         structure, order = self._result(result, path, known["cells"])
         if self.result is not None and structure != self.result:
-            raise _program.Refused("examples return results of different structures")
+            numbers = _first_difference(self.result, structure)
+            raise _program.Refused(
+                f"it returns the number {numbers[0]!r} in one run and {numbers[1]!r} in another: "
+                "make what depends on sizes or data a tensor, fz.asarray(n)"
+                if numbers else "examples return results of different structures"
+            )  # fmt: skip
         self.result, path.outputs = structure, order
-        return path
+        return path, known
+
+    # Which inputs are one tensor
+
+    def _asks(self, args: list[Any], path: _program.Path, known: Any) -> dict[Any, str]:
+        """What the function tells apart of what may be one tensor, with the line where it does."""
+        tensors = _inputs_of(args)
+        asks = {}
+        for a, b, origin in known["asked"]:
+            for pair in {tuple(sorted((x, y))) for x in self._refs(a, tensors)
+                         for y in self._refs(b, tensors) if x != y}:  # fmt: skip
+                if self._alike(*pair):
+                    asks[pair] = origin
+        for written, _ in path.writes:
+            asks |= {pair: "" for pair in self.passed_as_one if written in pair}
+        groups: list[list[Any]] = []
+        for i in range(len(tensors)):
+            ref = ("p", i)
+            group = next((g for g in groups if all(self._alike(ref, r) for r in g)), None)
+            groups.append([ref]) if group is None else group.append(ref)
+        groups = [g for g in groups if len(g) > 1]
+        if known["asked_otherwise"]:
+            return asks | {tuple(g): known["asked_otherwise"] for g in groups}
+        hidden = self.pure or any(t.requires_grad for t in tensors)  # gradients to one are to both
+        if hidden and not path.one and self._differs(args, path, groups):
+            asks |= {tuple(g): "" for g in groups}
+        return asks
+
+    def _refs(self, t: Tensor, tensors: list[Tensor]) -> list[Any]:
+        if id(t) in self.names.inputs:
+            return [("p", i) for i, other in enumerate(tensors) if other is t]
+        name = self.names.known.get(id(t))
+        return [] if name is None else [("t", name)]
+
+    def _alike(self, a: Any, b: Any) -> bool:
+        """Whether two inputs, or an input and a tensor of the program, may be one."""
+        of = [self.inputs[i][1] if k == "p" else self.names.tensors[i] for k, i in (a, b)]
+        free = [self.dims.get(i, {}) if k == "p" else {} for k, i in (a, b)]
+        return of[0].dtype == of[1].dtype and of[0].ndim == of[1].ndim and all(
+            m == n or axis in free[0] or axis in free[1]
+            for axis, (m, n) in enumerate(zip(of[0].shape, of[1].shape, strict=True))
+        )  # fmt: skip
+
+    def _differs(self, args: list[Any], path: _program.Path, groups: Any) -> bool:
+        """Whether other things are done where inputs are one tensor, by a run that has them so."""
+        tensors = _inputs_of(args)
+        first = {i: group[0][1] for group in groups for _, i in group}
+        if any(tensors[i].shape != tensors[k].shape for i, k in first.items()):
+            return True
+        one = {id(tensors[i]): tensors[k] for i, k in first.items()}
+        try:
+            other, _ = self._what_it_does([_replaced(arg, one) for arg in args])
+        except Exception:
+            return True
+
+        def name(ref: Any) -> Any:
+            return ("p", first.get(ref[1], ref[1])) if ref[0] == "p" else ref
+
+        return bool(groups) and _loops.renamed(path, name) != other
 
     def _learn(self, args: list[Any], again: _PutBack) -> Any:
         """Twice where it fails: what the first call imports or makes for good is no part of it.
@@ -434,13 +575,21 @@ class _PutBack:
 
     def values(self) -> None:
         for t, before in zip(self.tensors, self.before, strict=True):
-            if _fz.program.value_of(t) != _fz.program.value_of(before):
+            if _value_of(t) != _value_of(before):
                 _put_back(t, before)
 
     def __enter__(self) -> _PutBack:
+        """Tensors that hold one content get their own: what a call takes is told by content."""
+        self.shared = list(self.before)
+        owners: dict[int, int] = {}
+        for i, t in enumerate(self.tensors):
+            if owners.setdefault(_value_of(t), id(t)) != id(t):
+                _put_back(t, _fz.copy(t.detach()))
+                self.before[i] = t.detach()
         return self
 
     def __exit__(self, *exception: object) -> None:
+        self.before = self.shared
         self.values()
         for t, grad in zip(self.tensors, self.grads, strict=True):
             if t.is_leaf and t.requires_grad and t.grad is not grad:
@@ -515,21 +664,16 @@ def _inputs_of(args: Sequence[Any]) -> list[Tensor]:
     return found
 
 
-def _apart(args: list[Any]) -> list[Any]:
-    """The arguments, with copies where a tensor comes again: they are inputs of their own."""
-    seen: set[int] = set()
+def _copied(x: Tensor) -> Tensor:
+    return _fz.copy(x.detach()).requires_grad_(x.requires_grad)
 
-    def walk(x: Any) -> Any:
-        if isinstance(x, Tensor):
-            if id(x) not in seen:
-                seen.add(id(x))
-                return x
-            return _fz.copy(x.detach()).requires_grad_(x.requires_grad)
-        if type(x) in (list, tuple):
-            return type(x)(walk(item) for item in x)
-        return {key: walk(item) for key, item in x.items()} if type(x) is dict else x
 
-    return [walk(x) for x in args]
+def _ones_of(args: list[Any]) -> frozenset[Any]:
+    """Pairs of inputs that are one tensor."""
+    at: dict[int, list[Any]] = {}
+    for i, t in enumerate(_inputs_of(args)):
+        at.setdefault(id(t), []).append(("p", i))
+    return frozenset(pair for refs in at.values() for pair in combinations(refs, 2))
 
 
 def _replaced(x: Any, new: dict[int, Tensor]) -> Any:
@@ -544,6 +688,17 @@ def _replaced(x: Any, new: dict[int, Tensor]) -> Any:
     return x
 
 
+def _first_difference(a: Any, b: Any) -> tuple[Any, Any] | None:
+    """The first Python numbers in which two structures of results differ, which are alike else."""
+    if isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
+        return next((d for d in map(_first_difference, a, b) if d), None)
+    if isinstance(a, dict) and isinstance(b, dict) and a.keys() == b.keys():
+        if "fixed" in a:
+            return None if a == b else (a["fixed"], b["fixed"])
+        return next((d for d in map(_first_difference, a.values(), b.values()) if d), None)
+    return None
+
+
 def _takes(program: Any, value: int) -> bool:
     """Whether a program's calls, reads or results take a value."""
     return (
@@ -556,6 +711,8 @@ def _takes(program: Any, value: int) -> bool:
 
 def _tensors_in(path: _program.Path) -> set[str]:
     refs = [*path.outputs, *(ref for pair in path.writes for ref in pair), path.read]
+    if path.read is not None and path.read[0] == "n" and isinstance(path.read[1][1], tuple):
+        refs += path.read[1][1][1]  # which are told apart
     found = {ref[1] for ref in refs if ref is not None and ref[0] == "t"}
     for call in path.calls:
         found |= {ref[1] for ref in call.operands if ref[0] == "t"}

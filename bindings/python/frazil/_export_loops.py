@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from frazil._export_program import Call, Path
 
-__all__ = ["merged"]
+__all__ = ["merged", "renamed"]
 
 _Ref = tuple[str, Any]  # what a value is: kind and name
 
@@ -60,7 +60,7 @@ def _together(a: Path, b: Path, results: int) -> Path:
             if not both:
                 raise _apart(a, b, one, other)
             one, moved = both
-            b = _renamed(b, partial(_moved, moved, results))
+            b = renamed(b, partial(_moved, moved, results))
         calls.append(one)
         results += one.results
     if (a.end, a.read) != (b.end, b.read):
@@ -123,12 +123,12 @@ def _joined(a: Call, b: Call) -> tuple[Call, dict[int, int]] | None:
     to = {i: order.index(i) for i in range(b.states)}
     for i in range(b.states, len(b.operands)):
         to[i] = operands.index(b.operands[i], a.states)
-    body = _renamed(b.body, lambda ref: ("p", to[ref[1]]) if ref[0] == "p" else ref, order)
+    body = renamed(b.body, lambda ref: ("p", to[ref[1]]) if ref[0] == "p" else ref, order)
     together = _together(a.body, body, 0)
     return replace(a, operands=operands, body=together), {i: to[i] for i in range(b.states)}
 
 
-def _renamed(path: Path, name: Callable[[_Ref], _Ref], order: Sequence[int] = ()) -> Path:
+def renamed(path: Path, name: Callable[[_Ref], _Ref], order: Sequence[int] = ()) -> Path:
     """With other names of values; where an iteration ends with its states in this order."""
     outputs = [name(ref) for ref in path.outputs]
     return replace(
@@ -137,7 +137,7 @@ def _renamed(path: Path, name: Callable[[_Ref], _Ref], order: Sequence[int] = ()
         outputs=[outputs[i] for i in order] if order and path.end == "next" else outputs,
         writes=[(cell, name(value)) for cell, value in path.writes],
         read=path.read and name(path.read),
-        cases={outcome: _renamed(case, name, order) for outcome, case in path.cases.items()},
+        cases={outcome: renamed(case, name, order) for outcome, case in path.cases.items()},
     )
 
 
@@ -183,7 +183,7 @@ def _none_of(read: _Ref | None, outcome: int, case: Path, first: int) -> tuple[i
         assert read is not None
         return read if i == loop.states else ("r", ref[1] - loop.results)
 
-    return 1 - outcome, _without_idle_writes(_renamed(behind, name))
+    return 1 - outcome, _without_idle_writes(renamed(behind, name))
 
 
 def _without_idle_writes(path: Path) -> Path:

@@ -21,7 +21,24 @@ _DEEPEST = 12
 
 def holds_state(x: Any) -> bool:
     """Whether an argument is what a program keeps: a module, an optimizer, a generator."""
-    return isinstance(x, (_fz.ModuleBase, Tracked))
+    return isinstance(_parameters.module_of(x), (_fz.ModuleBase, Tracked))
+
+
+def tensors_of_state(fn: Any, args: list[Any]) -> dict[int, Tensor]:
+    """What a program has of its own, by id: tensors of the function, and of what it keeps among its
+    arguments."""
+    roots: list[tuple[str, Any]] = []
+
+    def walk(x: Any) -> None:
+        if holds_state(x):
+            roots.append(("", _parameters.module_of(x)))
+        elif isinstance(x, (list, tuple, dict)):
+            for item in x.values() if isinstance(x, dict) else x:
+                walk(item)
+
+    walk(args)
+    _add_function(fn, roots, set())
+    return {id(t): t for _, t in named_tensors(roots)}
 
 
 def _is_module(x: Any) -> bool:
@@ -30,7 +47,7 @@ def _is_module(x: Any) -> bool:
 
 def roots_of(fn: Any, arguments: dict[str, Any]) -> list[tuple[str, Any]]:
     """What the function may find tensors in, with names."""
-    roots = list(arguments.items())
+    roots = [(name, _parameters.module_of(x)) for name, x in arguments.items()]
     _add_function(fn, roots, set())
     return roots
 
@@ -65,7 +82,9 @@ def _add_function(fn: Any, roots: list[tuple[str, Any]], seen: set[int]) -> None
         except ValueError:  # nothing is in it yet
             continue
     found += [(n, fn.__globals__[n]) for n in fn.__code__.co_names if n in fn.__globals__]
-    for name, value in found:
+    for name, caught in found:
+        module = _parameters.module_of(caught)
+        value = module if _is_module(module) else caught
         if isinstance(value, (types.FunctionType, types.MethodType, Traced, functools.partial)):
             _add_function(value, roots, seen)
         elif not isinstance(value, (types.ModuleType, type)):
@@ -89,6 +108,7 @@ def named_tensors(roots: list[tuple[str, Any]]) -> Iterator[tuple[str, Tensor]]:
 def _walk(
     path: str, x: Any, seen: set[int], names: dict[int, str], depth: int
 ) -> Iterator[tuple[str, Tensor]]:
+    x = _parameters.module_of(x)
     if id(x) in seen or depth > _DEEPEST:
         return
     if isinstance(x, Tensor):

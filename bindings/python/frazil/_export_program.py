@@ -11,6 +11,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from frazil import _export_sizes as _sizes
@@ -22,9 +23,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 __all__ = [
-    "Call", "Names", "NoForm", "OtherCalls", "OtherReads", "Path", "Refused", "by_bound", "path_of",
-    "period_of", "require_alike", "text_of", "unified",
+    "Call", "Names", "NoForm", "OtherCalls", "OtherReads", "Path", "Refused", "by_bound",
+    "by_difference", "by_identity", "path_of", "period_of", "require_alike", "text_of", "unified",
 ]  # fmt: skip
+
+_Ref = tuple[str, Any]  # what a value is: kind and name
 
 _value_of = _fz.program.value_of
 _SHORT = {
@@ -64,6 +67,8 @@ class NoForm(Refused):
             at = at.calls[i] if kind == "call" else at.cases[i] if kind == "case" else at
             at = at.body if kind == "body" else at.attrs[i] if kind == "attr" else at
             at = at.operands[i][1][1] if kind == "operand" else at
+            at = at.outputs[i][1][1] if kind == "output" else at
+            at = at.writes[i][1][1][1] if kind == "write" else at
         return at
 
 
@@ -154,6 +159,10 @@ class Path:
     read: tuple[str, Any] | None = None
     origin: str = ""
     cases: dict[int, Path] = field(default_factory=dict)
+    # Of one example: which inputs are one tensor, by pairs; which inputs and tensors, two or more,
+    # the function tells apart, with the line where it does.
+    one: frozenset[tuple[_Ref, ...]] = field(default=frozenset(), compare=False)
+    asks: dict[tuple[_Ref, ...], str] = field(default_factory=dict, compare=False)
 
 
 class _Reader:
@@ -281,9 +290,12 @@ def require_alike(first: Path, path: Path, run: dict[str, int], other: dict[str,
     except OtherCalls as refusal:
         refusal.after_read |= read
         raise
-    if (path.end, sorted(path.cases), path.writes, path.outputs, path.read) != (
-        first.end, sorted(first.cases), first.writes, first.outputs, first.read,
-    ):  # fmt: skip
+
+    def kinds(p: Path) -> Any:
+        writes = [(cell, _kind(value)) for cell, value in p.writes]
+        return p.end, sorted(p.cases), writes, [*map(_kind, p.outputs)], p.read
+
+    if kinds(path) != kinds(first):
         raise OtherCalls(
             f"it returns or writes other things at {_shown(other)} than at {_shown(run)}"
         )
@@ -303,7 +315,37 @@ def unified(paths: Sequence[Path], runs: Sequence[dict[str, int]]) -> Path:
     for k in first.cases:
         with _inside("case", k):
             cases[k] = unified([p.cases[k] for p in paths], runs)
-    return Path(calls, first.end, first.outputs, first.writes, first.read, first.origin, cases)
+    asks = {cells: origin for path in reversed(paths) for cells, origin in path.asks.items()}
+    outputs = []
+    for i in range(len(first.outputs)):
+        with _inside("output", i):
+            outputs.append(_unified_operand([p.outputs[i] for p in paths], runs, "in a result"))
+    writes = []
+    for i, (cell, _) in enumerate(first.writes):
+        with _inside("write", i):
+            written = [p.writes[i][1] for p in paths]
+            writes.append((cell, _unified_operand(written, runs, "that is written")))
+    return replace(first, calls=calls, cases=cases, asks=asks, outputs=outputs, writes=writes)
+
+
+def _kind(ref: _Ref) -> _Ref:
+    """Of a number its dtype."""
+    return (ref[0], ref[1][0]) if ref[0] == "n" else ref
+
+
+def _unified_operand(given: Sequence[_Ref], runs: Sequence[dict[str, int]], where: str) -> _Ref:
+    first = given[0]
+    if first[0] != "n" or all(g == first for g in given):
+        return first
+    number = _sizes.number_of(first[1][0], [g[1][1] for g in given], runs)
+    if number is None:
+        seen = [hex(g[1][1]) for g in given]
+        raise NoForm(
+            f"a number {where} is no function of the dynamic sizes that is known (n, 1/n, sqrt(n), "
+            f"1/sqrt(n) of sums and products): bits {_sizes.no_expression(seen, runs)}",
+            partial(_sizes.number_of, first[1][0]),
+        )
+    return ("n", (first[1][0], number))
 
 
 @contextmanager
@@ -322,6 +364,35 @@ def by_bound(name: str, bound: int, below: Path, others: Path) -> Path:
     return Path([], "read", read=large, cases={0: below, 1: others})
 
 
+def by_difference(one: str, other: str, equal: Path, others: Path) -> Path:
+    """What is done depends on whether two sizes are one."""
+    read = ("n", ("bool", f"value {one} + {other} * -1"))
+    return Path([], "read", read=read, cases={0: equal, 1: others})
+
+
+def by_identity(
+    paths: Sequence[Path],
+    merge: Callable[[Sequence[Path]], Path],
+    known: frozenset[tuple[_Ref, ...]] = frozenset(),
+) -> Path:
+    """What is done depends on which inputs are one tensor: a read for each question."""
+    ones = frozenset(pair for path in paths for pair in path.one)
+    for path in paths:
+        for cells, origin in path.asks.items():
+            pairs = frozenset(combinations(cells, 2))
+            for asked in sorted(pairs) if pairs & ones else [cells]:
+                if asked in known:
+                    continue
+                cases = {}
+                for outcome in (0, 1):
+                    some = [p for p in paths if (asked in p.one) == outcome]
+                    if some:
+                        cases[outcome] = by_identity(some, merge, known | {asked})
+                read = ("n", ("bool", ("same", asked)))
+                return Path([], "read", read=read, origin=origin, cases=cases)
+    return merge(paths)
+
+
 def _shown(run: dict[str, int]) -> str:
     return ", ".join(f"{k}={v}" for k, v in run.items()) or "the example"
 
@@ -334,14 +405,11 @@ def _named(call: Call) -> str:
 
 
 def _alike(mine: Call, theirs: Call, run: dict[str, int], other: dict[str, int]) -> None:
-    def kinds(call):
-        return [(k, v if k != "n" else v[0]) for k, v in call.operands]
-
     same = (
         (mine.kind, mine.name, mine.results, mine.states, len(mine.attrs), mine.body is None)
         == (theirs.kind, theirs.name, theirs.results, theirs.states, len(theirs.attrs),
             theirs.body is None)
-        and kinds(mine) == kinds(theirs)
+        and [*map(_kind, mine.operands)] == [*map(_kind, theirs.operands)]
     )  # fmt: skip
     if same and mine.more != theirs.more and mine.kind != "check":
         raise OtherReads(
@@ -375,23 +443,11 @@ def _unified_call(calls: Sequence[Call], runs: Sequence[dict[str, int]]) -> Call
                     _sizes.solve,
                 )
         attrs.append(found)
-    operands: list[tuple[str, Any]] = []
-    for i, operand in enumerate(first.operands):
-        given = [call.operands[i] for call in calls]
-        if operand[0] != "n" or all(g == operand for g in given):
-            operands.append(operand)
-            continue
-        number = _sizes.number_of(operand[1][0], [g[1][1] for g in given], runs)
-        if number is None:
-            seen = [hex(g[1][1]) for g in given]
-            with _inside("operand", i):
-                raise NoForm(
-                    f"a number beside {first.name}{_at(first.origin)} is no function of the "
-                    "dynamic sizes that is known (n, 1/n, sqrt(n), 1/sqrt(n) of sums and "
-                    f"products): bits {_sizes.no_expression(seen, runs)}",
-                    partial(_sizes.number_of, operand[1][0]),
-                )
-        operands.append(("n", (operand[1][0], number)))
+    operands: list[_Ref] = []
+    where = f"beside {first.name}{_at(first.origin)}"
+    for i in range(len(first.operands)):
+        with _inside("operand", i):
+            operands.append(_unified_operand([c.operands[i] for c in calls], runs, where))
     body = None
     if first.body is not None:
         with _inside("body", 0):
@@ -508,6 +564,9 @@ def text_of(
         kind = "constant" if constant else "weight"
         lines.append(f"{kind} {_quoted(name)} {short(tensor.dtype.name)}[{extents}]")
     for dtype, what in writer.numbers:
-        of = what if isinstance(what, str) else f"bits {what:x}"
+        if isinstance(what, tuple):
+            of = f"same {writer.refs(what[1])}"
+        else:
+            of = what if isinstance(what, str) else f"bits {what:x}"
         lines.append(f"number {short(dtype)} {of}")
     return "\n".join([*lines, "program {", *body, "}", ""])

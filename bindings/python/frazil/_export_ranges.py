@@ -11,6 +11,7 @@ import dis
 import math
 import types
 from copy import copy
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from frazil import _export_loops as _loops
@@ -43,7 +44,8 @@ class Ranges:
 
     capture(example, sizes) is what it does with the arguments of an example at these sizes; sizes
     of an example are at(example), elements(example, sizes) those of its largest input; `named` are
-    the integers in the function's code.
+    the integers in the function's code. again(paths) are numbers of further examples, which tell
+    what is done where inputs are one tensor, if what is done asks for that.
     """
 
     def __init__(
@@ -54,30 +56,61 @@ class Ranges:
         capture: Callable[[int, Sizes], _program.Path],
         elements: Callable[[int, Sizes], int],
         named: Integers,
+        again: Callable[[Sequence[_program.Path]], Sequence[int]],
     ) -> None:
         self.symbols = {dim.name: dim for dim in dims}  # their ranges shrink where it fails
-        self.at, self.make, self.elements, self.named = at, capture, elements, named
-        self.examples = examples
+        self.at, self.make, self.named = at, capture, named
+        self.elements = lambda example, sizes: elements(example, self._full(sizes))
+        self.examples, self.again = examples, again
         self.made: dict[Any, _program.Path] = {}
+        self.ties: dict[str, str] = {}  # sizes that are another one
+        self.unequal: list[tuple[str, str]] = []
         self.parts, self.forms = 1, 0
+
+    def anew(self) -> Ranges:
+        """The same, with nothing run yet."""
+        self.made, self.parts, self.forms = {}, 1, 0
+        return self
 
     def whole(self) -> _program.Path:
         return self._over([copy(dim) for dim in self.symbols.values()])
 
+    def _full(self, sizes: Sizes) -> Sizes:
+        return {name: sizes[self.ties.get(name, name)] for name in self.symbols}
+
     def _capture(self, example: int, sizes: Sizes) -> _program.Path:
+        sizes = self._full(sizes)
         key = example, tuple(sizes.values())
         if key not in self.made:
             self.made[key] = self.make(example, sizes)
         return self.made[key]
 
-    def _over(self, dims: list[Dim]) -> _program.Path:
+    def _over(
+        self,
+        dims: list[Dim],
+        ties: dict[str, str] | None = None,
+        unequal: Sequence[tuple[str, str]] = (),
+    ) -> _program.Path:
+        self.ties, self.unequal = ties or {}, list(unequal)
         try:
-            return _loops.merged([self._path(e, dims) for e in range(self.examples)])
+            paths = [self._path(e, dims) for e in range(self.examples)]
+            paths += [self._path(e, dims) for e in self.again(paths)]
+            return _program.by_identity(paths, _loops.merged)
+        except _Equal as equal:
+            self._count(equal.refusal)
+            one, other = equal.names
+            tied = [copy(dim) for dim in dims if dim.name != other]
+            both = [dim for dim in dims if dim.name in equal.names]
+            (dim,) = (dim for dim in tied if dim.name == one)
+            dim.min, dim.max = max(d.min for d in both), min(d.max for d in both)
+            dim.open = dim.open_end = False
+            parts = [
+                self._over(tied, {**(ties or {}), other: one}, unequal),
+                self._over(dims, ties, [*unequal, equal.names]),
+            ]
+            return _program.by_difference(one, other, *parts)
         except _Split as split:
-            self.forms += isinstance(split.refusal, _program.NoForm)
-            if self.parts == _PARTS or self.forms > _FORMS:
-                raise split.refusal from None
-            self.parts += 1
+            self._count(split.refusal)
             name, bound = split.name, split.bound
         parts = []
         for below in (True, False):
@@ -87,17 +120,28 @@ class Ranges:
                 cut.max, cut.open_end = bound - 1, False
             else:
                 cut.min, cut.open = bound, False
-            parts.append(self._over(part))
+            parts.append(self._over(part, ties, unequal))
         return _program.by_bound(name, bound, *parts)
+
+    def _count(self, refusal: _program.Refused) -> None:
+        self.forms += isinstance(refusal, _program.NoForm)
+        if self.parts == _PARTS or self.forms > _FORMS:
+            raise refusal from None
+        self.parts += 1
 
     # One example over one range
 
     def _path(self, example: int, dims: list[Dim]) -> _program.Path:
         """_Split where it is not the same over the whole range."""
         first = {dim.name: _nearest(dim, self.at(example)[dim.name]) for dim in dims}
+        for one, other in self.unequal:
+            if first[one] == first[other]:
+                first |= _beside(first, [dim for dim in dims if dim.name in (one, other)])
         runs, paths = [first], [self._capture(example, first)]
 
         def add(sizes: Sizes) -> None:
+            if any(sizes[one] == sizes[other] for one, other in self.unequal):
+                return
             path = self._capture(example, sizes)
             self._require_alike(example, first, sizes, dims)
             runs.append(sizes)
@@ -109,6 +153,8 @@ class Ranges:
                 add(sizes)
         for dim in dims:
             self._try_far(example, dim, first, add)
+        for one, another in combinations(dims, 2):
+            self._try_equal(example, one, another, first)
         path = self._unified(example, paths, runs, dims)
         period = _program.period_of(path)
         if period > 1:  # quotients: sizes in a row, so that every remainder is seen, and far ones
@@ -170,6 +216,23 @@ class Ranges:
             self.symbols[dim.name].max = dim.max
             return self._try_far(example, dim, first, add)
         return None
+
+    def _try_equal(self, example: int, one: Dim, other: Dim, first: Sizes) -> None:
+        """Sizes that are one, which code may compare."""
+        names = (one.name, other.name)
+        if names in self.unequal or one.multiple_of != other.multiple_of:
+            return
+        n = _nearest(other, first[one.name])
+        sizes = {**first, one.name: n, other.name: n}
+        if not one.min <= n <= one.max:
+            return
+        try:
+            path = self._capture(example, sizes)
+            _program.require_alike(self._capture(example, first), path, first, sizes)
+        except (Fails, _program.OtherReads):
+            return  # of other ranges, or of data
+        except _program.OtherCalls as refusal:
+            raise _Equal(names, refusal) from None
 
     def _try_named(self, example: int, sizes: Sizes, add: Callable[[Sizes], None]) -> None:
         """A size that the code compares with, which may be one of its own."""
@@ -276,6 +339,12 @@ class Ranges:
         return found
 
 
+class _Equal(Exception):  # noqa: N818 -- caught where ranges are taken apart
+    def __init__(self, names: tuple[str, str], refusal: _program.Refused) -> None:
+        super().__init__(names)
+        self.names, self.refusal = names, refusal
+
+
 class _Split(Exception):  # noqa: N818 -- caught where ranges are taken apart
     def __init__(self, name: str, bound: int, refusal: _program.Refused) -> None:
         super().__init__(name, bound)
@@ -287,6 +356,16 @@ def _nearest(dim: Dim, n: int) -> int:
     step = dim.multiple_of
     low, high = -(-dim.min // step) * step, dim.max // step * step
     return min(max(n, low), high)
+
+
+def _beside(first: Sizes, dims: Sequence[Dim]) -> Sizes:
+    """Another size of one of two dimensions, which are one now."""
+    for dim in reversed(dims):
+        n, step = first[dim.name], dim.multiple_of
+        for other in (n + step, n - step):
+            if dim.min <= other <= dim.max:
+                return {dim.name: other}
+    return {}
 
 
 def _last(holds: Callable[[int], bool], near: int, far: int, step: int) -> int:

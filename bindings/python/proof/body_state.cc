@@ -2,7 +2,7 @@
 
 #include <opcode.h>
 
-#include "bindings/python/tree_type.h"
+#include "bindings/python/proof/python_slots.h"
 
 namespace frazil::python {
 
@@ -53,13 +53,14 @@ bool BodyState::Look(State* state) {
   if (containers_.size() > kMostContainers) return false;
   Nest now;
   int frames = 0;
+  bool through_c = false;
   for (const Frame* frame = CurrentFrame(); frame != outside_; frame = Before(frame)) {
-    const bool last = IsEntry(frame);
-    if (!frame || ++frames > kMostFrames || (last && Before(frame) != outside_) ||
-        !AddFrame(frame, frames == 1, &now)) {
+    if (!frame || ++frames > kMostFrames || !AddFrame(frame, through_c, frames == 1, &now)) {
       PyErr_Clear();
       return false;
     }
+    through_c = IsEntry(frame) && Before(frame) != outside_;
+    if (through_c && !Calls(Before(frame), frame->function)) return false;
   }
   bool known = true;
   for (PyObject* container : containers_) known = known && AddValue(container, &now);
@@ -72,24 +73,70 @@ bool BodyState::Look(State* state) {
   return true;
 }
 
-bool BodyState::AddFrame(const Frame* frame, bool innermost, Nest* now) {
-  PyCodeObject* const code = frame->code;
-  const auto* const at = static_cast<const char*>(frame->at);
-  auto offset = static_cast<int>(at - code->co_code_adaptive);
-  constexpr int kUnusual = CO_COROUTINE | CO_ASYNC_GENERATOR | CO_GENERATOR;
-  if (code->co_flags & kUnusual || offset < 0) return false;
+BodyState::Code* BodyState::CodeOf(PyCodeObject* code) {
   Code& known = codes_[code];
   if (!known.view) {
-    if (!(known.view = CodeView::Of(code))) return false;
+    if (!(known.view = CodeView::Of(code))) return nullptr;
     known.lives = std::make_unique<Lives>(*known.view);
     for (int unit = 0; unit < known.view->units(); ++unit)
       known.writes_names |= known.view->At(2 * unit).op == STORE_GLOBAL;
   }
+  return &known;
+}
+
+// Where a frame stands. A call that runs Python stands behind its caches.
+int BodyState::OffsetIn(const CodeView& view, const Frame* frame) {
+  int offset = OffsetOf(frame);
+  while (offset > 0 && view.At(offset).depth < 0) offset -= 2;
+  return offset;
+}
+
+// C code between the two has nothing to do but to hand on: the frame calls that function, or an
+// object whose class has it for __call__.
+bool BodyState::Calls(const Frame* frame, PyObject* function) {
+  const Code* known = OffsetOf(frame) < 0 ? nullptr : CodeOf(frame->code);
+  if (!known) return false;
+  const CodeView::Instruction at = known->view->At(OffsetIn(*known->view, frame));
+  if (at.depth < 0) return false;
+  PyObject* const* top = &const_cast<Frame*>(frame)->stack()[at.depth];
+  PyObject* callable = nullptr;
+  if (at.op == CALL_FUNCTION_EX) {
+    top -= at.argument & 1;
+#if PY_VERSION_HEX < 0x030D0000
+    callable = top[-2];
+#else
+    callable = top[-3];
+  } else if (at.op == CALL || at.op == CALL_KW) {
+    callable = top[-2 - at.argument - (at.op == CALL_KW)];
+#endif
+#if PY_VERSION_HEX < 0x030C0000
+  } else if (at.op == CALL) {  // arguments count as gone behind PRECALL
+    callable = top[-2] ? top[-2] : top[-1];
+#elif PY_VERSION_HEX < 0x030D0000
+  } else if (at.op == CALL) {
+    callable = top[-2 - at.argument] ? top[-2 - at.argument] : top[-1 - at.argument];
+#endif
+  }
+  if (!callable) return false;
+  if (PyMethod_Check(callable)) callable = PyMethod_GET_FUNCTION(callable);
+  if (PyFunction_Check(callable)) return callable == function;
+  static PyObject* const name = PyUnicode_InternFromString("__call__");
+  PyTypeObject* const type = Py_TYPE(callable);
+  return type->tp_call && type->tp_call == SlotsOfPython().call &&
+         _PyType_Lookup(type, name) == function;
+}
+
+bool BodyState::AddFrame(const Frame* frame, bool through_c, bool innermost, Nest* now) {
+  PyCodeObject* const code = frame->code;
+  constexpr int kUnusual = CO_COROUTINE | CO_ASYNC_GENERATOR | CO_GENERATOR;
+  if (code->co_flags & kUnusual || OffsetOf(frame) < 0) return false;
+  Code* const found = CodeOf(code);
+  if (!found) return false;
+  const Code& known = *found;
   if (known.writes_names && places_.empty()) return false;  // names that nobody compares
-  // A call that runs Python stands behind its caches.
-  while (offset > 0 && known.view->At(offset).depth < 0) offset -= 2;
-  const int depth =
-      innermost ? known.view->At(offset).depth : frame->stack_top - code->co_nlocalsplus;
+  const int offset = OffsetIn(*known.view, frame);
+  const int depth = innermost || through_c ? known.view->At(offset).depth
+                                           : frame->stack_top - code->co_nlocalsplus;
   if (depth < 0) return false;
   now->words.push_back(reinterpret_cast<uint64_t>(code));
   const auto [no, yes] = innermost ? known.view->Branches(offset) : std::pair(-1, -1);
@@ -110,10 +157,6 @@ bool BodyState::AddValue(PyObject* value, Nest* now) {
   if (!value) return now->words.push_back(kNothing), true;
   if (PyCell_Check(value)) return now->words.push_back(kCell), AddValue(PyCell_GET(value), now);
   if (PyModule_CheckExact(value)) return now->AddIdentity(value), true;
-  if (IsStructure(value)) {  // fz.while_loop's, of its state
-    if (structures_.insert(value).second) kept_.push_back(Object::Share(value));
-    return now->AddIdentity(value), true;
-  }
   if (!TellsWhere(value)) return now->words.push_back(kObject), now->Add(value);
   now->words.push_back(kIterator);
   // What makes it, of what, and how far it is.

@@ -4,14 +4,13 @@
 // told from one that counts (tracer/while_loop.h). Made by promised.cc around the body of a call
 // that is learnt from. Invariants: looking runs no code of the user's and changes nothing; what
 // cannot be compared by the rule of nest.h, or lies in C code that calls Python (map, sorted,
-// __getattr__), has no state. What a body by promise counts in global objects is not seen: a loop
+// __getattr__; not what a call hands on), has no state. What a body by promise counts in global objects is not seen: a loop
 // whose course that decides does not depend on its arguments only.
 #pragma once
 
 #include <memory>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "bindings/python/nest.h"
 #include "bindings/python/proof/code_view.h"
 #include "bindings/python/proof/frame.h"
@@ -28,7 +27,8 @@ class BodyState final : public tracer::StateObserver {
 
  private:
 #if FRAZIL_KNOWS_FRAMES
-  bool AddFrame(const Frame* frame, bool innermost, Nest* now);
+  bool AddFrame(const Frame* frame, bool through_c, bool innermost, Nest* now);
+  bool Calls(const Frame* frame, PyObject* function);
   bool AddValue(PyObject* value, Nest* now);
 
   const Frame* const outside_;
@@ -37,11 +37,11 @@ class BodyState final : public tracer::StateObserver {
     std::unique_ptr<Lives> lives;
     bool writes_names = false;  // of the module
   };
+  Code* CodeOf(PyCodeObject* code);
+  static int OffsetIn(const CodeView& view, const Frame* frame);
   absl::flat_hash_map<PyCodeObject*, Code> codes_;
   const std::vector<PyObject*> containers_;
   const std::vector<Nest::Place> places_;
-  absl::flat_hash_set<PyObject*> structures_;
-  std::vector<Object> kept_;  // which are these: no address comes twice
 #endif
 };
 

@@ -13,7 +13,7 @@
 namespace frazil::python {
 namespace {
 
-constexpr int kMaxDepth = 4;
+constexpr int kMaxDepth = 4, kMaxDepthOfArguments = 64;
 
 bool IsKeyed(PyObject* o) {
   return PyAnySet_Check(o) || PyDict_Check(o) || PyDictKeys_Check(o) || PyDictItems_Check(o) ||
@@ -57,11 +57,28 @@ bool IsOwn(const PyTypeObject* type) {
 
 }  // namespace
 
-bool HoldsTensor(PyObject* o, int depth) {
-  if (IsTensor(o)) return true;
+void FindTensors(PyObject* o, Tensors* found, int depth) {
+  if (IsTensor(o)) found->insert(o);
+  if (depth == kMaxDepthOfArguments) return;
+  if (PyTuple_Check(o) || PyList_Check(o)) {
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i)
+      FindTensors(PySequence_Fast_GET_ITEM(o, i), found, depth + 1);
+  }
+  Py_ssize_t at = 0;
+  PyObject *key, *value;
+  while (PyDict_Check(o) && PyDict_Next(o, &at, &key, &value)) FindTensors(value, found, depth + 1);
+}
+
+bool HoldsTensor(PyObject* o, const Tensors* among, int depth) {
+  if (IsTensor(o)) return !among || among->contains(o);
   if (IsPlain(o)) return false;
+  if (PySlice_Check(o)) {
+    const auto* slice = reinterpret_cast<PySliceObject*>(o);
+    return HoldsTensor(slice->start, among, depth) || HoldsTensor(slice->stop, among, depth) ||
+           HoldsTensor(slice->step, among, depth);
+  }
   if (depth == kMaxDepth) return true;
-  const auto holds = [depth](PyObject* item) { return HoldsTensor(item, depth + 1); };
+  const auto holds = [&](PyObject* item) { return HoldsTensor(item, among, depth + 1); };
   if (PyTuple_Check(o) || PyList_Check(o)) {
     PyObject** const items = PySequence_Fast_ITEMS(o);
     return std::any_of(items, items + PySequence_Fast_GET_SIZE(o), holds);
@@ -87,7 +104,8 @@ bool HoldsTensor(PyObject* o, int depth) {
   return true;
 }
 
-bool CallTellsApart(PyObject* callable, PyObject* const* arguments, int count) {
+bool CallTellsApart(PyObject* callable, PyObject* const* arguments, int count,
+                    const Tensors* among) {
   if (RunsPython(callable) || FunctionOfTraced(callable)) return false;
   if (Py_IS_TYPE(callable, Library().partial)) {
     const Object function = Object::Steal(PyObject_GetAttrString(callable, "func"));
@@ -96,7 +114,7 @@ bool CallTellsApart(PyObject* callable, PyObject* const* arguments, int count) {
   }
   const auto in_arguments = [&](int n) {
     return std::any_of(arguments, arguments + std::min(n, count),
-                       [](PyObject* o) { return HoldsTensor(o); });
+                       [&](PyObject* o) { return HoldsTensor(o, among); });
   };
   if (PyType_Check(callable))
     return !IsHarmless(reinterpret_cast<PyTypeObject*>(callable)) && in_arguments(count);
@@ -104,14 +122,15 @@ bool CallTellsApart(PyObject* callable, PyObject* const* arguments, int count) {
     const PyTypeObject* of = reinterpret_cast<PyDescrObject*>(callable)->d_type;
     if (IsOwn(of)) return false;
     const int keys = KeysOf(callable);  // behind self
-    return keys >= 0 ? count > 1 && HoldsTensor(arguments[1]) && keys > 0 : in_arguments(count);
+    return keys >= 0 ? count > 1 && HoldsTensor(arguments[1], among) && keys > 0
+                     : in_arguments(count);
   }
   if (PyCFunction_Check(callable)) {
     PyObject* self = PyCFunction_GET_SELF(callable);
     if (self && IsOwn(Py_TYPE(self))) return false;
     if (ModuleOf(callable).starts_with("frazil") || IsHarmless(BuiltinName(callable))) return false;
     if (const int keys = KeysOf(callable); keys >= 0) return in_arguments(keys);
-    return in_arguments(count) || (self && IsKeyed(self) && HoldsTensor(self));
+    return in_arguments(count) || (self && IsKeyed(self) && HoldsTensor(self, among));
   }
   // An object whose class says in Python what calling it does.
   static PyObject* const name = PyUnicode_InternFromString("__call__");
@@ -119,16 +138,16 @@ bool CallTellsApart(PyObject* callable, PyObject* const* arguments, int count) {
   return !(call && PyFunction_Check(call)) && in_arguments(count);
 }
 
-bool ComparisonTellsApart(PyObject* a, PyObject* b) {
-  const auto asks = [](PyObject* o) {
+bool ComparisonTellsApart(PyObject* a, PyObject* b, const Tensors* among) {
+  const auto asks = [&](PyObject* o) {
     if (PyCFunction_Check(o) || PyMethod_Check(o)) return true;  // whose methods they are
-    return (PyTuple_Check(o) || PyList_Check(o) || IsKeyed(o)) && HoldsTensor(o);
+    return (PyTuple_Check(o) || PyList_Check(o) || IsKeyed(o)) && HoldsTensor(o, among);
   };
   return asks(a) || asks(b);
 }
 
-bool OperatorTellsApart(PyObject* a, PyObject* b) {
-  return (IsKeyed(a) && HoldsTensor(a)) || (IsKeyed(b) && HoldsTensor(b));
+bool OperatorTellsApart(PyObject* a, PyObject* b, const Tensors* among) {
+  return (IsKeyed(a) && HoldsTensor(a, among)) || (IsKeyed(b) && HoldsTensor(b, among));
 }
 
 }  // namespace frazil::python

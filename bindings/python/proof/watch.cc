@@ -11,17 +11,17 @@
 #include "bindings/python/proof/members.h"
 #include "bindings/python/proof/now.h"
 #include "bindings/python/proof/prover.h"
-#include "bindings/python/proof/telling_apart.h"
 #include "core/str.h"
 
 namespace frazil::python {
 
-Watch::Watch(Prover* prover, const Nest& nest)
+Watch::Watch(Prover* prover, const Nest& nest, Asked* asked)
     : prover_(prover),
       world_(&prover->world),
       numbers_(&prover->numbers),
       nest_(nest),
-      compared_(nest.containers.begin(), nest.containers.end()) {}
+      compared_(nest.containers.begin(), nest.containers.end()),
+      asked_(asked) {}
 
 void Watch::Begin(PyObject* function, PyObject* const* arguments, size_t count) {
   PauseCollector();
@@ -209,27 +209,34 @@ void Watch::Look(Frame* frame, int offset) {
 }
 
 // Calls apart.
-bool Watch::TellsApart(const Now& now) {
+bool Watch::TellsApart(const Now& now, const Tensors* among) {
   const int argument = now.instruction.argument;
+  const auto holds = [&](int i) { return HoldsTensor(now.Peek(i), among); };
   const auto any_of = [&](int count, int step) {
     for (int i = 1; i <= count; ++i) {
-      if (HoldsTensor(now.Peek(i * step))) return true;
+      if (holds(i * step)) return true;
     }
     return false;
   };
-  const auto is_key = [](PyObject* key, PyObject* container) {
+  const auto is_key = [&](PyObject* key, PyObject* container) {
     return !IsTensor(container) && !PyList_Check(container) && !PyTuple_Check(container) &&
-           HoldsTensor(key);
+           HoldsTensor(key, among);
   };
   switch (now.instruction.op) {
-    case IS_OP:
-      return IsTensor(now.Peek(1)) && IsTensor(now.Peek(2));
+    case IS_OP: {  // lists that are one hold the same
+      PyObject *a = now.Peek(1), *b = now.Peek(2);
+      const auto is_container = [](PyObject* o) {
+        return PyList_Check(o) || PyTuple_Check(o) || PyDict_Check(o);
+      };
+      return IsTensor(a) == IsTensor(b) && IsTensor(a) != (is_container(a) && is_container(b)) &&
+             holds(1) && holds(2);
+    }
     case CONTAINS_OP:
-      return HoldsTensor(now.Peek(2));
+      return holds(2);
     case COMPARE_OP:
-      return ComparisonTellsApart(now.Peek(1), now.Peek(2));
+      return ComparisonTellsApart(now.Peek(1), now.Peek(2), among);
     case BINARY_OP:
-      return OperatorTellsApart(now.Peek(1), now.Peek(2));
+      return OperatorTellsApart(now.Peek(1), now.Peek(2), among);
     case BINARY_SUBSCR:
     case STORE_SUBSCR:
     case DELETE_SUBSCR:
@@ -240,17 +247,41 @@ bool Watch::TellsApart(const Now& now) {
       return any_of(argument, 2);
     case SET_ADD:
     case SET_UPDATE:
-      return HoldsTensor(now.Peek(1));
+      return holds(1);
     case MAP_ADD:
-      return HoldsTensor(now.Peek(2));
+      return holds(2);
     default:
       return false;
   }
 }
 
+void Watch::NoteAsked(const Now& now) {
+  if (!TellsApart(now, nullptr)) return;
+  PyObject *a = now.Peek(1), *b = now.instruction.depth > 1 ? now.Peek(2) : nullptr;
+  const bool by_is = now.instruction.op == IS_OP;
+  tells_tensors_apart_ = tells_tensors_apart_ || !by_is || (IsTensor(a) && IsTensor(b));
+  if (by_is && IsTensor(a) && IsTensor(b)) {
+    const auto known = [&](PyObject* o) {
+      return std::find(nest_.cells.begin(), nest_.cells.end(), &CellOf(o)) != nest_.cells.end();
+    };
+    const bool asks = (inputs_.contains(a) && known(b)) || (inputs_.contains(b) && known(a));
+    const bool again = std::any_of(asked_->pairs.begin(), asked_->pairs.end(),
+                                   [&](const auto& p) { return p.a.get() == a && p.b.get() == b; });
+    if (asks && !again) asked_->pairs.push_back({Object::Share(a), Object::Share(b), Where()});
+  } else if (asked_->otherwise.empty() && TellsApart(now, &inputs_)) {
+    asked_->otherwise = Where();
+  }
+}
+
+void Watch::NoteAsked(PyObject* callable, PyObject* const* arguments, int count) {
+  tells_tensors_apart_ = tells_tensors_apart_ || CallTellsApart(callable, arguments, count);
+  if (asked_->otherwise.empty() && CallTellsApart(callable, arguments, count, &inputs_))
+    asked_->otherwise = Where();
+}
+
 bool Watch::Judge(const Now& now) {
   const int argument = now.instruction.argument;
-  tells_tensors_apart_ = tells_tensors_apart_ || TellsApart(now);
+  if (asked_) NoteAsked(now);
   switch (now.instruction.op) {
     case MAKE_FUNCTION:
       making_ = now.frame;
@@ -399,8 +430,7 @@ bool Watch::JudgeCallOfLists(const Now& now) {
   PyObject *name, *value;
   while (keywords && PyDict_Check(now.Peek(1)) && PyDict_Next(now.Peek(1), &at, &name, &value))
     all.push_back(value);
-  tells_tensors_apart_ =
-      tells_tensors_apart_ || CallTellsApart(callable, all.data(), static_cast<int>(all.size()));
+  if (asked_) NoteAsked(callable, all.data(), static_cast<int>(all.size()));
   std::string why = WhyNotCall(callable, all.data(), static_cast<Py_ssize_t>(all.size()));
   if (!why.empty()) return Doubt(std::move(why));
   if (Follows() && !RunsPython(callable)) {
@@ -496,8 +526,7 @@ Watch::Called Watch::CalledBy(const Now& now, int argument, bool keywords) {
 
 bool Watch::JudgeCall(const Now& now, int argument, bool keywords) {
   const Called call = CalledBy(now, argument, keywords);
-  tells_tensors_apart_ = tells_tensors_apart_ || CallTellsApart(call.callable, call.arguments,
-                                                                static_cast<int>(call.count));
+  if (asked_) NoteAsked(call.callable, call.arguments, call.count);
   const std::string_view builtin = BuiltinName(call.callable);
   const bool named = call.count > 1 && PyUnicode_CheckExact(call.arguments[1]);
   if (named && (builtin == "getattr" || builtin == "hasattr")) {

@@ -22,6 +22,7 @@
 #include "bindings/python/proof/code_view.h"
 #include "bindings/python/proof/frame.h"
 #include "bindings/python/proof/numbers.h"
+#include "bindings/python/proof/telling_apart.h"
 #include "bindings/python/proof/world.h"
 #include "bindings/python/result.h"
 
@@ -31,8 +32,9 @@ class Prover;  // proof/prover.h
 
 class Watch {
  public:
-  // `nest`: what the call compares already.
-  explicit Watch(Prover* prover, const Nest& nest);
+  // `nest`: what the call compares already. `asked` (may be null) is told of tensors that are told
+  // apart.
+  Watch(Prover* prover, const Nest& nest, Asked* asked = nullptr);
   ~Watch() {
     End();
     Unplant();
@@ -60,7 +62,8 @@ class Watch {
   const Result::NumberMap& tracked() const { return tracked_; }
 
   bool started() const { return started_; }
-  // It was asked whether two tensors are one object, or may have been (telling_apart.h).
+  // It was asked whether two tensors are one object, or may have been (telling_apart.h): whatever
+  // tensors. Only where somebody is told.
   bool tells_tensors_apart() const { return tells_tensors_apart_; }
   // Why not: the first thing, with its line.
   const std::string& doubt() const { return doubt_; }
@@ -83,7 +86,9 @@ class Watch {
   static Called CalledBy(const Now& now, int argument, bool keywords);
   bool Enter(Frame* frame);
   void Look(Frame* frame, int offset);
-  bool TellsApart(const Now& now);
+  static bool TellsApart(const Now& now, const Tensors* among);
+  void NoteAsked(const Now& now);
+  void NoteAsked(PyObject* callable, PyObject* const* arguments, int count);
   bool Judge(const Now& now);
   bool JudgeAttribute(const Now& now, PyObject* owner, PyObject* name);
   bool JudgeCall(const Now& now, int argument, bool keywords);
@@ -132,6 +137,8 @@ class Watch {
   const absl::flat_hash_set<PyObject*> compared_;     // containers and functions of the nest
   bool started_ = false, running_ = false, collector_paused_ = false;
   bool tells_tensors_apart_ = false;
+  Asked* const asked_;
+  Tensors inputs_;  // of the arguments
   std::string doubt_;
   PyCodeObject* code_ = nullptr;  // of the instruction at hand
   int offset_ = 0;

@@ -9,6 +9,9 @@
 namespace frazil::python {
 
 bool Watch::Plant(std::vector<PyObject*>* arguments) {
+  for (PyObject* argument : *arguments) {
+    if (asked_) FindTensors(argument, &inputs_);
+  }
   for (const Nest::Spot& spot : nest_.moving)  // two of them may be one place
     kept_.push_back(Object::Share(spot.object));
   for (size_t place = 0; place < nest_.moving.size(); ++place) {

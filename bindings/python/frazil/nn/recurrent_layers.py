@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from frazil import _control
 from frazil import _frazil as _fz
 from frazil._named import flag as _flag
 from frazil._named import integer as _integer
@@ -43,12 +44,26 @@ def _run(step, given, state, w, b, project, reverse, alive):
     """The outputs of all steps, in order, and the last state. Where `alive` is false at a step the
     output is 0 and the state stays.
     """
+
+    def stepped(given, state):
+        new = step(given, state, w, b)
+        return new if project is None else (new[0] @ project, *new[1:])
+
+    if _control.lengths_are_tensors and alive is None:
+
+        def one(state, x):
+            new = stepped(x[0], tuple(state))
+            return list(new), [new[0]]
+
+        state, outputs = _control.scanned_by_tensor(
+            one, given.shape[0], reverse, list(state), [given]
+        )
+        return outputs[0], tuple(state)
+    given = _steps(given)
     outputs = []
     n = len(given)
     for t in range(n - 1, -1, -1) if reverse else range(n):
-        new = step(given[t], state, w, b)
-        if project is not None:
-            new = (new[0] @ project, *new[1:])
+        new = stepped(given[t], state)
         output = new[0]
         if alive is not None:
             output = _fz.where(alive[t], output, 0.0)
@@ -201,7 +216,7 @@ class _Recurrent(Module):
             given = given + (b_ih + b_hh if self._early else b_ih)
         late = None if self._early else b_hh
         project = None if w_hr is None else w_hr.T
-        return _run(self._step, _steps(given), state, w_hh.T, late, project, reverse, alive)
+        return _run(self._step, given, state, w_hh.T, late, project, reverse, alive)
 
     def _step(self, *args: Any) -> Any:
         raise NotImplementedError
