@@ -108,6 +108,7 @@ def save(
 
 class _OnnxExporter(_Exporter):
     asked: tuple[int, Sequence[str] | None, Sequence[str] | None]
+    seen: list[set[int]] | None = None  # the ranks of results in all calls
 
     def renamed(self, dynamic: Mapping[Any, Any]) -> dict[Any, Any]:
         """By the names of arguments, where the names that inputs are to have are given."""
@@ -118,6 +119,9 @@ class _OnnxExporter(_Exporter):
     def _capture(self, args: list[Any]) -> Any:
         """Indices that are out of range are onnxruntime's to find: checks need not be alike."""
         path = super()._capture(args)
+        self.seen = self.seen or [set() for _ in self.ranks]
+        for ranks, rank in zip(self.seen, self.ranks, strict=True):
+            ranks.add(rank)
         path.calls = [c for c in path.calls if c.kind != "check"]
         return path
 
@@ -178,9 +182,17 @@ class _OnnxExporter(_Exporter):
         names = self._output_names(len(results))
         for name, value in zip(names, results, strict=True):
             graph.nodes.append(helper.make_node("Identity", [value.name], [name]))
+        assert self.seen is not None
+        for ranks in self.seen:
+            if len(ranks) > 1:
+                raise Refused(
+                    f"it returns arrays of {' and of '.join(map(str, sorted(ranks)))} axes, and an "
+                    "output of a model has one number of them: reshape them to one"
+                )
+        shapes = [[None] * rank for (rank,) in self.seen]
         outputs = [
-            helper.make_tensor_value_info(name, dtype_number(value.dtype), [None] * rank)
-            for name, value, rank in zip(names, results, self.ranks, strict=True)
+            helper.make_tensor_value_info(name, dtype_number(value.dtype), shape)
+            for name, value, shape in zip(names, results, shapes, strict=True)
         ]
         nodes = pruned(graph.nodes, set(names))
         read = set().union(*map(names_in, nodes))
@@ -194,7 +206,10 @@ class _OnnxExporter(_Exporter):
             proto, opset_imports=[helper.make_opsetid("", opset)], ir_version=_IR[opset],
             producer_name="frazil", producer_version=__version__,
         )  # fmt: skip
-        model = onnx.shape_inference.infer_shapes(model)
+        try:
+            model = onnx.shape_inference.infer_shapes(model, check_type=True)
+        except onnx.shape_inference.InferenceError as error:
+            raise Refused(f"ONNX has no types for it: {error}") from None
         onnx.checker.check_model(model)
         _write_file("onnx.save", path, model.SerializeToString())
 

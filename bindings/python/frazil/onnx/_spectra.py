@@ -82,12 +82,48 @@ class Spectra:
 
     def _dft(self: Any, x: Value, axis: int, forward: bool, one_sided: bool) -> Value:
         """Of (..., n, 1 or 2) along an axis, inverses by 1/n."""
+        if PARTS.get(x.dtype, x.dtype) == "float64":
+            return self._dft_by_matrix(x, axis, forward)
         options = {"inverse": int(not forward), "onesided": int(one_sided)}
         dtype = x.dtype if x.dtype in PARTS else {v: k for k, v in PARTS.items()}[x.dtype]
         if self.opset >= 20:
             at = self.constant(axis, "int64")
             return self.node("DFT", [x, None, at], dtype, **options)
         return self.node("DFT", [x], dtype, axis=axis, **options)
+
+    def _dft_by_matrix(self: Any, x: Value, axis: int, forward: bool) -> Value:
+        """Of float64: unless n is a power of 2, onnxruntime has no more than float32's accuracy.
+
+        The angle of row j and column k is that of (j k) mod n.
+        """
+        n = self.of("Squeeze", self._extent(x, axis))
+        part = self.cast(n, "float64")
+        each = self.of("Range", self.constant(0, "int64"), n, self.constant(1, "int64"))
+        down = self.of("Unsqueeze", each, self.constant([1], "int64"))
+        turns = self.of("Mod", self.of("Mul", down, each), self._divisor(n))
+        turns = self.of("Div", self.cast(turns, "float64"), part)
+        angles = self.of("Mul", turns, (-2 if forward else 2) * np.pi)
+        cos, sin = self.of("Cos", angles), self.of("Sin", angles)
+        real = [self._part_of(x, i) for i in (0, 1)]
+        # Axes of x before the one that is transformed, it, and those behind.
+        sizes = [self._count(real[0], 0, axis), self._count(real[0], axis, axis + 1),
+                 self._count(real[0], axis + 1, None)]  # fmt: skip
+        three = self.of("Concat", *sizes, axis=0)
+        shape = self.of("Shape", real[0], dtype="int64")
+        a, b = (self.of("Reshape", v, three, allowzero=1) for v in real)
+        y = [self.of("Sub", self.of("MatMul", cos, a), self.of("MatMul", sin, b)),
+             self.of("Add", self.of("MatMul", cos, b), self.of("MatMul", sin, a))]  # fmt: skip
+        if not forward:
+            y = [self.of("Div", v, part) for v in y]
+        y = [self.of("Reshape", v, shape, allowzero=1) for v in y]
+        return self._complex(y, [])
+
+    def _part_of(self: Any, x: Value, which: int) -> Value:
+        """A part of (..., 1 or 2) numbers."""
+        if x.dtype in PARTS:
+            return self._part(x, which)
+        x = self.of("Squeeze", x, self.constant([-1], "int64"))
+        return x if which == 0 else self.of("Mul", x, 0)
 
     def _scaled(self: Any, y: Value, n: Value, forward: bool, norm: int) -> Value:
         """By what the norm asks for besides what DFT does. n is int64[1]."""
@@ -160,14 +196,3 @@ class Spectra:
             halves.append(self.cast(self.node("Floor", [scaled], "float32"), "uint32"))
         high = self.node("Mul", [halves[0], self.constant(65536, "uint32")], "uint32")
         return self.node("Add", [high, halves[1]], "uint32")
-
-    def _bitwise_right_shift(self: Any, x: list[Value], attrs: Any) -> Value:
-        return self._shifted(x, "RIGHT")
-
-    def _bitwise_left_shift(self: Any, x: list[Value], attrs: Any) -> Value:
-        return self._shifted(x, "LEFT")
-
-    def _shifted(self: Any, x: list[Value], direction: str) -> Value:
-        if not x[0].dtype.startswith("uint"):
-            raise Refused(f"shifts of {x[0].dtype} are not written: ONNX shifts unsigned integers")
-        return self.node("BitShift", list(x), x[0].dtype, direction=direction)
