@@ -42,8 +42,8 @@ class Arithmetic:
     """
 
     def of(self: Any, op: str, *inputs: Any, dtype: str = "", **attributes: Any) -> Value:
-        """A node of values and numbers, whose result has the dtype of the first unless it is told."""
-        like = next(v.dtype for v in inputs if hasattr(v, "dtype") and hasattr(v, "name"))
+        """A node of values and numbers; its result has the dtype of the first if none is given."""
+        like = next(v.dtype for v in inputs if hasattr(v, "name"))
         given = [v if hasattr(v, "name") else self.constant(v, like) for v in inputs]
         return self.node(op, given, dtype or like, **attributes)
 
@@ -309,7 +309,9 @@ class Arithmetic:
             a = self.if_(below, self.of("BitwiseNot", a), a)
         shifted = self.of("BitShift", self._unsigned(a), self._unsigned(b), direction="RIGHT")
         shifted = self.cast(shifted, x[0].dtype)
-        return shifted if below is None else self.if_(below, self.of("BitwiseNot", shifted), shifted)
+        if below is None:
+            return shifted
+        return self.if_(below, self.of("BitwiseNot", shifted), shifted)
 
     def _unsigned(self: Any, x: Value) -> Value:
         return self.cast(x, x.dtype if x.dtype.startswith("u") else f"u{x.dtype}")
@@ -385,7 +387,7 @@ class Arithmetic:
         inner = self.inside()
         none = [inner.of("Identity", v) for v in (ones, x)]
         graphs["else_branch"] = inner.proto("else", [], none, [])
-        return self.nodes_of("If", [asked], (x.dtype, x.dtype), **graphs)
+        return self.nodes_of("If", [self._unfolded(asked, x)], (x.dtype, x.dtype), **graphs)
 
     def _cumulative_prod(self: Any, x: list[Value], attrs: Any) -> Value:
         return self._products(x[0], int(attrs[0]))[1]

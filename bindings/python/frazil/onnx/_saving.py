@@ -102,8 +102,23 @@ def save(
     exporter.dims = exporter._dims(exporter.renamed(dynamic_axes or {}))
     try:
         exporter.run(calls_of("onnx.save", examples, kwargs), path)
+    except _too_deep():
+        raise ValueError(
+            f"[onnx.save] {name} cannot be written: branches and loops of it lie deeper in others "
+            "than an ONNX file can hold, about 30: select by fz.where, or loop by fz.while_loop."
+        ) from None
     except Refused as refusal:
-        raise ValueError(f"[onnx.save] {name} cannot be written: {refusal}.") from None
+        way = "" if "writes to a tensor" not in str(refusal) else (
+            ": return what it writes, and call eval() of a module that keeps averages"
+        )  # fmt: skip
+        raise ValueError(f"[onnx.save] {name} cannot be written: {refusal}{way}.") from None
+
+
+def _too_deep() -> type[Exception]:
+    """What protobuf raises for messages in more than 100 others."""
+    from google.protobuf.message import DecodeError
+
+    return DecodeError
 
 
 class _OnnxExporter(_Exporter):
@@ -171,7 +186,7 @@ class _OnnxExporter(_Exporter):
             axes = self.dims.get(i, {})
             dims = [axes[a].name if a in axes else n for a, n in enumerate(tensor.shape)]
             infos.append(helper.make_tensor_value_info(name, dtype_number(tensor.dtype.name), dims))
-        self._symbols(graph, values)
+        self._symbols(graph, values, bounds_in(whole))
         results = graph.path(whole, values)
         for kind, some in (("input", values.values()), ("output", results)):
             if any(value.dtype in PARTS for value in some):
@@ -213,14 +228,26 @@ class _OnnxExporter(_Exporter):
         onnx.checker.check_model(model)
         _write_file("onnx.save", path, model.SerializeToString())
 
-    def _symbols(self, graph: Graph, values: dict[Any, Value]) -> None:
-        """Each dynamic size from the shape of an input that has it."""
+    def _symbols(self, graph: Graph, values: dict[Any, Value], bounded: set[str]) -> None:
+        """Each dynamic size from the shape of an input that has it. Without a range it may be 0,
+        unless some sizes go another way, as that of 1 is not the way of 0."""
         for i, axes in self.dims.items():
             for axis, dim in axes.items():
                 if dim.name not in graph.symbols:
                     shape = graph.node("Shape", [values["p", i]], "int64")
                     at = graph.constant([axis], "int64")
-                    graph.symbols[dim.name] = graph.node("Gather", [shape, at], "int64", axis=0)
+                    size = graph.node("Gather", [shape, at], "int64", axis=0)
+                    low = 0 if dim.open and dim.min == 1 and dim.name not in bounded else dim.min
+                    graph.symbols[dim.name] = graph.within(size, dim, low)
+
+
+def bounds_in(path: Any) -> set[str]:
+    """The sizes whose value a program asks for to go one way or another."""
+    found = set().union(*map(bounds_in, path.cases.values()))
+    kind, what = path.read or ("", None)
+    if kind == "n" and isinstance(what[1], str):  # by_bound: "value NAME / BOUND"
+        found.add(what[1].split()[1])
+    return found
 
 
 def _numbers_in(structure: Any) -> Any:

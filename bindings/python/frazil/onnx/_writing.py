@@ -172,6 +172,19 @@ class Graph(Kernels, Arithmetic, Spectra):
             return self.size(extents[0])
         return self.node("Concat", [self.size(e) for e in extents], "int64", axis=0)
 
+    def within(self, size: Value, dim: Any, low: int) -> Value:
+        """A dynamic size, or an error where it is none that the function was run for: an index that
+        is out of range, at a node whose name tells."""
+        good = self.of("GreaterOrEqual", size, low, dtype="bool")
+        if dim.max < 2**62:
+            good = self.of("And", good, self.of("LessOrEqual", size, dim.max, dtype="bool"))
+        if dim.multiple_of > 1:
+            rest = self.of("Mod", size, dim.multiple_of)
+            good = self.of("And", good, self.of("Equal", rest, 0, dtype="bool"))
+        zero = self.constant([0], "int64")
+        at = self.node("Where", [good, zero, self.constant([1 << 40], "int64")], "int64")
+        return self.node("Gather", [size, at], "int64", axis=0, name=f"a size is not of {dim!r}")
+
     # Calls
 
     def operand(self, ref: tuple[str, Any], values: dict[Any, Value]) -> Value:
@@ -425,6 +438,12 @@ class Graph(Kernels, Arithmetic, Spectra):
         y = self.node("Transpose", [y], dtype, perm=[1, 0, 2]) if axis else y
         return self.node("Reshape", [y, whole], dtype, allowzero=1)
 
+    def _of_three(self, x: Value, start: int) -> Value:
+        """Its axes before one as the first; with two behind these."""
+        shape = [self._count(x, 0, start), self.node("Shape", [x], "int64", start=start)]
+        three = self.node("Concat", list(shape), "int64", axis=0)
+        return self.node("Reshape", [x, three], x.dtype, allowzero=1)
+
     def _count(self, x: Value, start: int, end: int | None) -> Value:
         """How many elements some axes have, as int64[1]."""
         if start == end:
@@ -477,8 +496,8 @@ class Graph(Kernels, Arithmetic, Spectra):
 
     def _attend(self, x: list[Value], attrs: Any) -> Value:
         """Attention as the library's call has it: results and the rows' logsumexp, flat."""
-        q, k, v = x
-        scores = self.node("Einsum", [q, k], q.dtype, equation="...ij,...kj->...ik")
+        q, k, v = (self._of_three(y, -2) for y in x)
+        scores = self.of("MatMul", q, self.of("Transpose", k, perm=[0, 2, 1]))
         if int(attrs[0]):  # the last row sees all keys
             shape = self.node("Shape", [scores], "int64")
             ones = self.node("Expand", [self.constant(1, "int32"), shape], "int32")
@@ -556,6 +575,13 @@ class Graph(Kernels, Arithmetic, Spectra):
     def _layer_norm(self, x: list[Value], attrs: Any) -> Value:
         flags, dtype = int(attrs[0]), x[0].dtype
         eps = float(self.initializers[x[1].name])
+        if dtype == "float64":  # the operator has an eps of float32
+            last = self.constant([-1], "int64")
+            far = self.of("Sub", x[0], self.of("ReduceMean", x[0], last, keepdims=1))
+            square = self.of("ReduceMean", self.of("Mul", far, far), last, keepdims=1)
+            y = self.of("Div", far, self.of("Sqrt", self.of("Add", square, eps)))
+            y = self.of("Mul", y, x[2]) if flags & 1 else y
+            return self.of("Add", y, x[-1]) if flags & 2 else y
         shape = self.node("Shape", [x[0]], "int64", start=-1)
         scale = x[2] if flags & 1 else self.node("Expand", [self.constant(1, dtype), shape], dtype)
         given = [x[0], scale, *([x[-1]] if flags & 2 else [])]
