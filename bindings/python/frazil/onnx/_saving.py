@@ -102,12 +102,28 @@ def save(
     exporter.dims = exporter._dims(exporter.renamed(dynamic_axes or {}))
     try:
         exporter.run(calls_of("onnx.save", examples, kwargs), path)
+    except _too_deep():
+        raise ValueError(
+            f"[onnx.save] {name} cannot be written: branches and loops of it lie deeper in others "
+            "than an ONNX file can hold, about 30: select by fz.where, or loop by fz.while_loop."
+        ) from None
     except Refused as refusal:
-        raise ValueError(f"[onnx.save] {name} cannot be written: {refusal}.") from None
+        way = "" if "writes to a tensor" not in str(refusal) else (
+            ": return what it writes, and call eval() of a module that keeps averages"
+        )  # fmt: skip
+        raise ValueError(f"[onnx.save] {name} cannot be written: {refusal}{way}.") from None
+
+
+def _too_deep() -> type[Exception]:
+    """What protobuf raises for messages in more than 100 others."""
+    from google.protobuf.message import DecodeError
+
+    return DecodeError
 
 
 class _OnnxExporter(_Exporter):
     asked: tuple[int, Sequence[str] | None, Sequence[str] | None]
+    seen: list[set[int]] | None = None  # the ranks of results in all calls
 
     def renamed(self, dynamic: Mapping[Any, Any]) -> dict[Any, Any]:
         """By the names of arguments, where the names that inputs are to have are given."""
@@ -120,6 +136,9 @@ class _OnnxExporter(_Exporter):
         are tensors of their own.
         """
         path, _ = self._what_it_does(args)
+        self.seen = self.seen or [set() for _ in self.ranks]
+        for ranks, rank in zip(self.seen, self.ranks, strict=True):
+            ranks.add(rank)
         path.calls = [c for c in path.calls if c.kind != "check"]
         return path
 
@@ -169,7 +188,7 @@ class _OnnxExporter(_Exporter):
             axes = self.dims.get(i, {})
             dims = [axes[a].name if a in axes else n for a, n in enumerate(tensor.shape)]
             infos.append(helper.make_tensor_value_info(name, dtype_number(tensor.dtype.name), dims))
-        self._symbols(graph, values)
+        self._symbols(graph, values, bounds_in(whole))
         results = graph.path(whole, values)
         for kind, some in (("input", values.values()), ("output", results)):
             if any(value.dtype in PARTS for value in some):
@@ -180,9 +199,17 @@ class _OnnxExporter(_Exporter):
         names = self._output_names(len(results))
         for name, value in zip(names, results, strict=True):
             graph.nodes.append(helper.make_node("Identity", [value.name], [name]))
+        assert self.seen is not None
+        for ranks in self.seen:
+            if len(ranks) > 1:
+                raise Refused(
+                    f"it returns arrays of {' and of '.join(map(str, sorted(ranks)))} axes, and an "
+                    "output of a model has one number of them: reshape them to one"
+                )
+        shapes = [[None] * rank for (rank,) in self.seen]
         outputs = [
-            helper.make_tensor_value_info(name, dtype_number(value.dtype), [None] * rank)
-            for name, value, rank in zip(names, results, self.ranks, strict=True)
+            helper.make_tensor_value_info(name, dtype_number(value.dtype), shape)
+            for name, value, shape in zip(names, results, shapes, strict=True)
         ]
         nodes = pruned(graph.nodes, set(names))
         read = set().union(*map(names_in, nodes))
@@ -196,18 +223,33 @@ class _OnnxExporter(_Exporter):
             proto, opset_imports=[helper.make_opsetid("", opset)], ir_version=_IR[opset],
             producer_name="frazil", producer_version=__version__,
         )  # fmt: skip
-        model = onnx.shape_inference.infer_shapes(model)
+        try:
+            model = onnx.shape_inference.infer_shapes(model, check_type=True)
+        except onnx.shape_inference.InferenceError as error:
+            raise Refused(f"ONNX has no types for it: {error}") from None
         onnx.checker.check_model(model)
         _write_file("onnx.save", path, model.SerializeToString())
 
-    def _symbols(self, graph: Graph, values: dict[Any, Value]) -> None:
-        """Each dynamic size from the shape of an input that has it."""
+    def _symbols(self, graph: Graph, values: dict[Any, Value], bounded: set[str]) -> None:
+        """Each dynamic size from the shape of an input that has it. Without a range it may be 0,
+        unless some sizes go another way, as that of 1 is not the way of 0."""
         for i, axes in self.dims.items():
             for axis, dim in axes.items():
                 if dim.name not in graph.symbols:
                     shape = graph.node("Shape", [values["p", i]], "int64")
                     at = graph.constant([axis], "int64")
-                    graph.symbols[dim.name] = graph.node("Gather", [shape, at], "int64", axis=0)
+                    size = graph.node("Gather", [shape, at], "int64", axis=0)
+                    low = 0 if dim.open and dim.min == 1 and dim.name not in bounded else dim.min
+                    graph.symbols[dim.name] = graph.within(size, dim, low)
+
+
+def bounds_in(path: Any) -> set[str]:
+    """The sizes whose value a program asks for to go one way or another."""
+    found = set().union(*map(bounds_in, path.cases.values()))
+    kind, what = path.read or ("", None)
+    if kind == "n" and isinstance(what[1], str):  # by_bound: "value NAME / BOUND"
+        found.add(what[1].split()[1])
+    return found
 
 
 def _numbers_in(structure: Any) -> Any:

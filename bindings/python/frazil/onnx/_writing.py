@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from frazil._export_program import Refused
+from frazil.onnx._arithmetic import Arithmetic
+from frazil.onnx._kernels import Kernels
 from frazil.onnx._reading import package
 from frazil.onnx._spectra import PARTS, Spectra
 from frazil.onnx._values import DTYPES, host_dtype
@@ -25,14 +27,11 @@ _DTYPES = (
     "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 "
     "complex64 complex128"
 ).split()
-_FLOATS = ("float16", "bfloat16", "float32", "float64")
 
 _SAME = {  # op: operator of the same operands and dtype
-    "negative": "Neg", "abs": "Abs", "sign": "Sign", "exp": "Exp", "log": "Log", "sin": "Sin",
-    "cos": "Cos", "tan": "Tan", "asin": "Asin", "acos": "Acos", "atan": "Atan", "sinh": "Sinh",
-    "cosh": "Cosh", "tanh": "Tanh", "asinh": "Asinh", "acosh": "Acosh", "atanh": "Atanh",
-    "erf": "Erf", "sigmoid": "Sigmoid", "sqrt": "Sqrt", "floor": "Floor", "ceil": "Ceil",
-    "round": "Round", "copy": "Identity", "subtract": "Sub", "divide": "Div", "pow": "Pow",
+    "negative": "Neg", "sign": "Sign", "exp": "Exp", "log": "Log", "sin": "Sin", "cos": "Cos",
+    "tanh": "Tanh", "sigmoid": "Sigmoid", "sqrt": "Sqrt", "floor": "Floor",
+    "ceil": "Ceil", "round": "Round", "copy": "Identity", "subtract": "Sub", "divide": "Div",
     "where": "Where", "matmul": "MatMul", "determinant": "Det",
 }  # fmt: skip
 _OF_BOOLS = {  # (operator of numbers, of bools)
@@ -45,15 +44,18 @@ _COMPARE = {
     "equal": "Equal", "less": "Less", "less_equal": "LessOrEqual", "greater": "Greater",
     "greater_equal": "GreaterOrEqual",
 }  # fmt: skip
-_REDUCE = {"sum": "ReduceSum", "prod": "ReduceProd", "max": "ReduceMax", "min": "ReduceMin"}
-
 
 _OF_NUMBERS: dict[str, Any] = {  # what is computed here where the operands are numbers
     "Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "Neg": np.negative, "Equal": np.equal,
     "Less": np.less, "LessOrEqual": np.less_equal, "Greater": np.greater,
     "GreaterOrEqual": np.greater_equal, "Not": np.logical_not, "And": np.logical_and,
-    "Or": np.logical_or, "Squeeze": np.squeeze,
+    "Or": np.logical_or, "Xor": np.logical_xor, "Squeeze": np.squeeze,
 }  # fmt: skip
+# Of several nodes, whose 16-bit numbers are rounded once.
+_ROUNDED_ONCE = (
+    "expm1 log1p log2 log10 rsqrt floor_divide remainder silu gelu softmax log_softmax attend "
+    "cumulative_prod signbit"
+).split()
 _RANDOM = ("t", "random.state")  # a session of ONNX draws its own numbers
 
 
@@ -68,9 +70,10 @@ class Value:
 
     def __init__(self, name: str, dtype: str) -> None:
         self.name, self.dtype = name, dtype
+        self.small = False  # whether all numbers are known to have less than 32 bits
 
 
-class Graph(Spectra):
+class Graph(Kernels, Arithmetic, Spectra):
     """Nodes that are being written. A graph inside of another shares names and initializers."""
 
     def __init__(self, opset: int, outer: Graph | None = None) -> None:
@@ -84,6 +87,10 @@ class Graph(Spectra):
         self.symbols: dict[str, Value] = dict(outer.symbols) if outer else {}
         self.tensors: dict[str, Value] = outer.tensors if outer else {}
         self.taken: set[str] = outer.taken if outer else set()
+        self.doing = outer.doing if outer else ""  # the call that is written, for errors
+
+    def inside(self) -> Graph:
+        return Graph(self.opset, self)
 
     # Pieces
 
@@ -101,7 +108,10 @@ class Graph(Spectra):
             return self.constant(_OF_NUMBERS[op](*given), dtype)
         return self.nodes_of(op, inputs, (dtype,), **attributes)[0]
 
-    def nodes_of(
+    def value(self, stem: str, dtype: str) -> Value:
+        return Value(self.fresh(stem), dtype)
+
+    def bare(
         self, op: str, inputs: list[Value | None], dtypes: tuple[str, ...], **attributes: Any
     ) -> list[Value]:
         names = [self.fresh(op.lower()) for _ in dtypes]
@@ -124,7 +134,9 @@ class Graph(Spectra):
     def cast(self, x: Value, dtype: str) -> Value:
         if x.dtype == dtype:
             return x
-        return self.node("Cast", [x], dtype, to=dtype_number(dtype))
+        made = self.node("Cast", [x], dtype, to=dtype_number(dtype))
+        made.small = x.dtype in ("bool", "int8", "int16", "int32", "uint8", "uint16") or x.small
+        return made
 
     @staticmethod
     def dtype_of(number: int) -> str:
@@ -159,6 +171,19 @@ class Graph(Spectra):
         if len(extents) == 1:
             return self.size(extents[0])
         return self.node("Concat", [self.size(e) for e in extents], "int64", axis=0)
+
+    def within(self, size: Value, dim: Any, low: int) -> Value:
+        """A dynamic size, or an error where it is none that the function was run for: an index that
+        is out of range, at a node whose name tells."""
+        good = self.of("GreaterOrEqual", size, low, dtype="bool")
+        if dim.max < 2**62:
+            good = self.of("And", good, self.of("LessOrEqual", size, dim.max, dtype="bool"))
+        if dim.multiple_of > 1:
+            rest = self.of("Mod", size, dim.multiple_of)
+            good = self.of("And", good, self.of("Equal", rest, 0, dtype="bool"))
+        zero = self.constant([0], "int64")
+        at = self.node("Where", [good, zero, self.constant([1 << 40], "int64")], "int64")
+        return self.node("Gather", [size, at], "int64", axis=0, name=f"a size is not of {dim!r}")
 
     # Calls
 
@@ -196,7 +221,10 @@ class Graph(Spectra):
                 values["r", result] = value
                 result += 1
         if any(cell != _RANDOM for cell, _ in path.writes):
-            raise Refused("it writes to tensors, which ONNX programs do not keep: return them")
+            raise Refused(
+                "it writes to tensors, which ONNX programs do not keep: return them, and call "
+                "eval() of a module that keeps averages"
+            )
         if path.end == "read":
             return self.branches(path, values)
         out = [self.operand(ref, values) for ref in path.outputs]
@@ -223,17 +251,24 @@ class Graph(Spectra):
             others = replace(path, calls=[], cases=dict(rest))
             return self.branches(others, values, seen)
         if asked.name in self.known:
-            return self.stopped(read, path.origin, Graph(self.opset, self).path(first, values))
-        inner = Graph(self.opset, self)
+            return self.stopped(read, path.origin, self.inside().path(first, values))
+        inner = self.inside()
         out = [inner.node("Identity", [v], v.dtype) for v in inner.path(first, values)]
         graphs = {"then_branch": inner.proto("then", [], out, [])}
-        inner = Graph(self.opset, self)
+        inner = self.inside()
         if rest:
             others = replace(path, calls=[], cases=dict(rest))
             other = inner.branches(others, values, seen)
         else:
             other = inner.stopped(read, path.origin, out)
         other = [inner.node("Identity", [v], v.dtype) for v in other]
+        for a, b in zip(out, other, strict=True):
+            if a.dtype != b.dtype:
+                at = f" ({path.origin})" if path.origin else ""
+                raise Refused(
+                    f"it returns {a.dtype} in one branch{at} and {b.dtype} in another, and an "
+                    "output of a model has one dtype: convert them to the same, x.astype(...)"
+                )
         graphs["else_branch"] = inner.proto("else", [], other, [])
         return self.nodes_of("If", [asked], tuple(v.dtype for v in out), **graphs)
 
@@ -261,6 +296,7 @@ class Graph(Spectra):
 
     def call(self, call: Any, values: dict[Any, Value]) -> list[Value]:
         x = [self.operand(ref, values) for ref in call.operands]
+        self.doing = f"{call.name or 'a loop'} ({call.origin})" if call.origin else call.name
         if call.kind == "repeat":
             return self.repeat(call, x)
         if call.kind == "while":
@@ -278,23 +314,32 @@ class Graph(Spectra):
             return [self.node(_OF_BOOLS[call.name][x[0].dtype == "bool"], list(x), x[0].dtype)]
         if call.name in _COMPARE:
             return [self.node(_COMPARE[call.name], list(x), "bool")]
-        if call.name in _REDUCE:
-            return [self._reduced(_REDUCE[call.name], x[0], call.attrs)]
         if write is None:
             raise Refused(
                 f"{call.name} ({call.origin}) has no operator in ONNX that is known here: "
                 "fz.export writes it into a .frz file, which C++, C and Python run"
             )
+        if call.name in _ROUNDED_ONCE and x[0].dtype in ("float16", "bfloat16"):
+            y = write([self.cast(v, "float32") for v in x], call.attrs)
+            return [self.cast(y, x[0].dtype) if y.dtype == "float32" else y]
         made = write(x, call.attrs)
         return made if isinstance(made, list) else [made]
 
     def iteration(self, call: Any, x: list[Value]) -> tuple[Graph, list[Value], list[Value]]:
         """The graph of a loop's body, the values that are given to it, and its results."""
-        inner = Graph(self.opset, self)
+        inner = self.inside()
         own = [Value(self.fresh("state"), v.dtype) for v in x[: call.states]]
         count, go = Value(self.fresh("i"), "int64"), Value(self.fresh("go"), "bool")
         given = {("p", i): v for i, v in enumerate([*own, *x[call.states :]])}
         out = [inner.node("Identity", [v], v.dtype) for v in inner.path(call.body, given)]
+        for a, b in zip(own, out, strict=False):
+            if a.dtype != b.dtype:
+                at = f" ({call.origin})" if call.origin else ""
+                raise Refused(
+                    f"a value of a loop{at} is {a.dtype} before an iteration and {b.dtype} behind "
+                    "it, and one of a model's loop has one dtype: convert it before the loop, "
+                    f"x.astype('{b.dtype}')"
+                )
         return inner, [count, go, *own], out
 
     def repeat(self, call: Any, x: list[Value]) -> list[Value]:
@@ -320,102 +365,7 @@ class Graph(Spectra):
         ran = self.nodes_of("Loop", [None, true, *x[: call.states], first], dtypes, body=body)
         return [*ran, self.constant(False, "bool")]
 
-    # Operators of several nodes
-
-    def _not_equal(self, x: list[Value], attrs: Any) -> Value:
-        return self.node("Not", [self.node("Equal", list(x), "bool")], "bool")
-
-    def _isnan(self, x: list[Value], attrs: Any) -> Value:
-        return self.node("IsNaN", [x[0]], "bool")
-
-    def _isinf(self, x: list[Value], attrs: Any) -> Value:
-        return self.node("IsInf", [x[0]], "bool")
-
-    def _signbit(self, x: list[Value], attrs: Any) -> Value:
-        """Of -0.0, too: its reciprocal is below 0."""
-        zero = self.constant(0, x[0].dtype)
-        if x[0].dtype not in _FLOATS:
-            return self.node("Less", [x[0], zero], "bool")
-        below = self.node("Less", [x[0], zero], "bool")
-        inverse = self.node("Reciprocal", [x[0]], x[0].dtype)
-        at_zero = self.node("Equal", [x[0], zero], "bool")
-        negative = self.node("Less", [inverse, zero], "bool")
-        both = self.node("And", [at_zero, negative], "bool")
-        return self.node("Or", [below, both], "bool")
-
-    def _isfinite(self, x: list[Value], attrs: Any) -> Value:
-        both = [self._isnan(x, attrs), self._isinf(x, attrs)]
-        return self.node("Not", [self.node("Or", list(both), "bool")], "bool")
-
-    def _expm1(self, x: list[Value], attrs: Any) -> Value:
-        one = self.constant(1, x[0].dtype)
-        return self.node("Sub", [self.node("Exp", [x[0]], x[0].dtype), one], x[0].dtype)
-
-    def _log1p(self, x: list[Value], attrs: Any) -> Value:
-        one = self.constant(1, x[0].dtype)
-        return self.node("Log", [self.node("Add", [x[0], one], x[0].dtype)], x[0].dtype)
-
-    def _log_to(self, x: Value, base: float) -> Value:
-        by = self.constant(np.log(base), x.dtype)
-        return self.node("Div", [self.node("Log", [x], x.dtype), by], x.dtype)
-
-    def _log2(self, x: list[Value], attrs: Any) -> Value:
-        return self._log_to(x[0], 2.0)
-
-    def _log10(self, x: list[Value], attrs: Any) -> Value:
-        return self._log_to(x[0], 10.0)
-
-    def _trunc(self, x: list[Value], attrs: Any) -> Value:
-        size = self.node("Floor", [self.node("Abs", [x[0]], x[0].dtype)], x[0].dtype)
-        return self.node("Mul", [self.node("Sign", [x[0]], x[0].dtype), size], x[0].dtype)
-
-    def _floor_divide(self, x: list[Value], attrs: Any) -> Value:
-        a, b = x
-        if a.dtype in _FLOATS:
-            return self.node("Floor", [self.node("Div", [a, b], a.dtype)], a.dtype)
-        rest = self.node("Mod", [a, b], a.dtype)
-        return self.node("Div", [self.node("Sub", [a, rest], a.dtype), b], a.dtype)
-
-    def _remainder(self, x: list[Value], attrs: Any) -> Value:
-        a, b = x
-        if a.dtype not in _FLOATS:
-            return self.node("Mod", [a, b], a.dtype)
-        whole = self.node("Mul", [self._floor_divide(x, attrs), b], a.dtype)
-        return self.node("Sub", [a, whole], a.dtype)
-
-    def _astype(self, x: list[Value], attrs: Any) -> Value:
-        return self.cast(x[0], _DTYPES[int(attrs[0])])
-
-    def _axes(self, mask: Any) -> list[int]:
-        return [i for i in range(64) if int(mask) >> i & 1]
-
-    def _reduced(self, op: str, x: Value, attrs: Any) -> Value:
-        axes = self._axes(attrs[0])
-        if not axes:
-            return self.node("Identity", [x], x.dtype)
-        keep = int(attrs[1])
-        if op == "ReduceSum" or self.opset >= 18:
-            return self.node(op, [x, self.constant(axes, "int64")], x.dtype, keepdims=keep)
-        return self.node(op, [x], x.dtype, axes=axes, keepdims=keep)
-
-    def _any(self, x: list[Value], attrs: Any) -> Value:
-        return self.cast(self._reduced("ReduceMax", self.cast(x[0], "int32"), attrs), "bool")
-
-    def _all(self, x: list[Value], attrs: Any) -> Value:
-        return self.cast(self._reduced("ReduceMin", self.cast(x[0], "int32"), attrs), "bool")
-
-    def _place(self, op: str, x: Value, attrs: Any) -> Value:
-        axes = self._axes(attrs[0])
-        x = self.cast(x, "int32") if x.dtype == "bool" else x
-        if len(axes) != 1:
-            raise Refused(f"{op} over several axes is not written: flatten them before")
-        return self.node(op, [x], "int64", axis=axes[0], keepdims=int(attrs[1]))
-
-    def _argmax(self, x: list[Value], attrs: Any) -> Value:
-        return self._place("ArgMax", x[0], attrs)
-
-    def _argmin(self, x: list[Value], attrs: Any) -> Value:
-        return self._place("ArgMin", x[0], attrs)
+    # Movement
 
     def _reshape(self, x: list[Value], attrs: Any) -> Value:
         unknown = [i for i, e in enumerate(attrs) if not _is_whole(e)]
@@ -466,28 +416,41 @@ class Graph(Spectra):
         return self.node("Gather", [x[0], x[1]], x[0].dtype, axis=int(attrs[0]))
 
     def _put(self, x: list[Value], attrs: Any) -> Value:
+        """At positions in several axes, in row-major order: as one, in the middle of three."""
         axis, add, axes = (int(a) for a in attrs)
-        if axis != 0 or axes != 1:
-            raise Refused("assignment at indices of other axes than the first is not written")
-        places = self.node("Unsqueeze", [x[1], self.constant([-1], "int64")], x[1].dtype)
-        places = self.cast(places, "int64")
+        dtype = x[0].dtype
+        whole = self.node("Shape", [x[0]], "int64")
+        parts = [self._count(x[0], 0, axis), self._count(x[0], axis, axis + axes),
+                 self._count(x[0], axis + axes, None)]  # fmt: skip
+        at = self.node("Reshape", [x[1], self.constant([-1, 1], "int64")], x[1].dtype)
+        many = self.node("Shape", [at], "int64", end=1)
+        three = self.node("Concat", list(parts), "int64", axis=0)
+        base = self.node("Reshape", [x[0], three], dtype, allowzero=1)
+        three = self.node("Concat", [parts[0], many, parts[2]], "int64", axis=0)
+        new = self.node("Reshape", [x[2], three], dtype, allowzero=1)
+        if axis:
+            base, new = (self.node("Transpose", [v], dtype, perm=[1, 0, 2]) for v in (base, new))
+        else:
+            first = self.constant([0], "int64")
+            base, new = (self.node("Squeeze", [v, first], dtype) for v in (base, new))
         how = {"reduction": "add"} if add else {}
-        return self.node("ScatterND", [x[0], places, x[2]], x[0].dtype, **how)
+        y = self.node("ScatterND", [base, self.cast(at, "int64"), new], dtype, **how)
+        y = self.node("Transpose", [y], dtype, perm=[1, 0, 2]) if axis else y
+        return self.node("Reshape", [y, whole], dtype, allowzero=1)
 
-    def _cumulative_sum(self, x: list[Value], attrs: Any) -> Value:
-        return self.node("CumSum", [x[0], self.constant(int(attrs[0]), "int64")], x[0].dtype)
+    def _of_three(self, x: Value, start: int) -> Value:
+        """Its axes before one as the first; with two behind these."""
+        shape = [self._count(x, 0, start), self.node("Shape", [x], "int64", start=start)]
+        three = self.node("Concat", list(shape), "int64", axis=0)
+        return self.node("Reshape", [x, three], x.dtype, allowzero=1)
 
-    def _sorted(self, x: Value, attrs: Any) -> list[Value]:
-        shape = self.node("Shape", [x], "int64")
-        count = self.node("Gather", [shape, self.constant([-1], "int64")], "int64", axis=0)
-        options = {"axis": -1, "largest": int(attrs[0]), "sorted": 1}
-        return self.nodes_of("TopK", [x, count], (x.dtype, "int64"), **options)
-
-    def _sort(self, x: list[Value], attrs: Any) -> Value:
-        return self._sorted(x[0], attrs)[0]
-
-    def _argsort(self, x: list[Value], attrs: Any) -> Value:
-        return self._sorted(x[0], attrs)[1]
+    def _count(self, x: Value, start: int, end: int | None) -> Value:
+        """How many elements some axes have, as int64[1]."""
+        if start == end:
+            return self.constant([1], "int64")
+        ends = {} if end is None else {"end": end}
+        shape = self.node("Shape", [x], "int64", start=start, **ends)
+        return self.node("ReduceProd", [shape], "int64", keepdims=1)
 
     def _iota(self, x: list[Value], attrs: Any) -> Value:
         dtype, count = _DTYPES[int(attrs[0])], attrs[1]
@@ -501,20 +464,46 @@ class Graph(Spectra):
         """(n, h, w, c) by (kh, kw, c, o), for ONNX (n, c, h, w) by (o, c, kh, kw)."""
         a = [int(v) for v in attrs]
         dtype = x[0].dtype
+        if dtype not in ("float32", "float16", "bfloat16"):
+            return self._windows(x, a)
         image = self.node("Transpose", [x[0]], dtype, perm=[0, 3, 1, 2])
         weights = self.node("Transpose", [x[1]], dtype, perm=[3, 2, 0, 1])
         y = self.node("Conv", [image, weights], dtype, strides=a[:2],
                       pads=[a[2], a[4], a[3], a[5]], dilations=a[6:8])  # fmt: skip
         return self.node("Transpose", [y], dtype, perm=[0, 2, 3, 1])
 
+    def _windows(self, x: list[Value], a: list[int]) -> Value:
+        """conv2d of a dtype that Conv has no kernel for: windows, gathered, times the weights."""
+        image, weights = x
+        dtype = image.dtype
+        widths = self.constant([0, a[2], a[4], 0, 0, a[3], a[5], 0], "int64")
+        y = self.of("Pad", image, widths, self.constant(0, dtype))
+        for axis, kernel, stride, dilation in ((1, 0, a[0], a[6]), (3, 1, a[1], a[7])):
+            size = self.of("Squeeze", self._count(y, axis, axis + 1))
+            extent = self.of("Squeeze", self._count(weights, kernel, kernel + 1))
+            zero, one = self.constant(0, "int64"), self.constant(1, "int64")
+            last = self.of("Mul", self.of("Sub", extent, 1), dilation)
+            starts = self.of("Range", zero, self.of("Sub", size, last), self.of("Mul", one, stride))
+            inside = self.of("Mul", self.of("Range", zero, extent, one), dilation)
+            at = self.of("Add", self.of("Unsqueeze", starts, self.constant([1], "int64")), inside)
+            y = self.of("Gather", y, at, axis=axis)
+        y = self.of("Transpose", y, perm=[0, 1, 3, 2, 4, 5])  # n, oh, ow, kh, kw, c
+        inner, outer = self._count(weights, 0, 3), self._count(weights, 3, 4)
+        shape = self.of("Concat", self.of("Shape", y, dtype="int64", end=3), inner, axis=0)
+        y = self.of("Reshape", y, shape, allowzero=1)
+        flat = self.of("Concat", inner, outer, axis=0)
+        return self.of("MatMul", y, self.of("Reshape", weights, flat, allowzero=1))
+
     def _attend(self, x: list[Value], attrs: Any) -> Value:
         """Attention as the library's call has it: results and the rows' logsumexp, flat."""
-        q, k, v = x
-        scores = self.node("Einsum", [q, k], q.dtype, equation="...ij,...kj->...ik")
-        if int(attrs[0]):
+        q, k, v = (self._of_three(y, -2) for y in x)
+        scores = self.of("MatMul", q, self.of("Transpose", k, perm=[0, 2, 1]))
+        if int(attrs[0]):  # the last row sees all keys
             shape = self.node("Shape", [scores], "int64")
-            ones = self.node("Expand", [self.constant(1, q.dtype), shape], q.dtype)
-            lower = self.cast(self.node("Trilu", [ones], q.dtype, upper=0), "bool")
+            ones = self.node("Expand", [self.constant(1, "int32"), shape], "int32")
+            counts = [self.node("Shape", [v], "int64", start=-2, end=-1) for v in (k, q)]
+            more = self.node("Squeeze", [self.node("Sub", list(counts), "int64")], "int64")
+            lower = self.cast(self.node("Trilu", [ones, more], "int32", upper=0), "bool")
             hidden = self.constant(-np.inf, q.dtype)
             scores = self.node("Where", [lower, scores, hidden], q.dtype)
         y = self.node("MatMul", [self.node("Softmax", [scores], q.dtype, axis=-1), v], q.dtype)
@@ -525,6 +514,14 @@ class Graph(Spectra):
             total = self.node("ReduceLogSumExp", [scores], q.dtype, axes=[-1], keepdims=0)
         parts = [self.node("Reshape", [p, axis], q.dtype) for p in (y, total)]
         return self.node("Concat", list(parts), q.dtype, axis=0)
+
+    def _positions(self, x: list[Value], attrs: Any) -> Value:
+        """As many as the example has: others have taken another branch where these are counted."""
+        if int(attrs[1]):
+            return self.node("NonZero", [x[0]], "int64")
+        flat = self.node("Reshape", [x[0], self.constant([-1], "int64")], "bool")
+        places = self.node("NonZero", [flat], "int64")
+        return self.node("Squeeze", [places, self.constant([0], "int64")], "int64")
 
     # Composites
 
@@ -551,17 +548,13 @@ class Graph(Spectra):
     def _log_softmax(self, x: list[Value], attrs: Any) -> Value:
         return self.node("LogSoftmax", [x[0]], x[0].dtype, axis=int(attrs[0]))
 
-    def _rsqrt(self, x: list[Value], attrs: Any) -> Value:
-        root = self.node("Sqrt", [x[0]], x[0].dtype)
-        return self.node("Reciprocal", [root], x[0].dtype)
-
     def _silu(self, x: list[Value], attrs: Any) -> Value:
         gate = self.node("Sigmoid", [x[0]], x[0].dtype)
         return self.node("Mul", [x[0], gate], x[0].dtype)
 
     def _gelu(self, x: list[Value], attrs: Any) -> Value:
         tanh = int(attrs[0]) != 0
-        if self.opset >= 20:
+        if self.opset >= 20 and x[0].dtype != "float64":
             how = "tanh" if tanh else "none"
             return self.node("Gelu", [x[0]], x[0].dtype, approximate=how)
         a, dtype = x[0], x[0].dtype
@@ -575,13 +568,20 @@ class Graph(Spectra):
             inner = self.node("Add", [a, times(cube, 0.044715)], dtype)
             gate = self.node("Tanh", [times(inner, 0.7978845608028654)], dtype)
         else:
-            gate = self.node("Erf", [times(a, 0.7071067811865476)], dtype)
+            gate = self._erf([times(a, 0.7071067811865476)], [])
         gate = self.node("Add", [gate, self.constant(1, dtype)], dtype)
         return times(times(a, gate), 0.5)
 
     def _layer_norm(self, x: list[Value], attrs: Any) -> Value:
         flags, dtype = int(attrs[0]), x[0].dtype
         eps = float(self.initializers[x[1].name])
+        if dtype == "float64":  # the operator has an eps of float32
+            last = self.constant([-1], "int64")
+            far = self.of("Sub", x[0], self.of("ReduceMean", x[0], last, keepdims=1))
+            square = self.of("ReduceMean", self.of("Mul", far, far), last, keepdims=1)
+            y = self.of("Div", far, self.of("Sqrt", self.of("Add", square, eps)))
+            y = self.of("Mul", y, x[2]) if flags & 1 else y
+            return self.of("Add", y, x[-1]) if flags & 2 else y
         shape = self.node("Shape", [x[0]], "int64", start=-1)
         scale = x[2] if flags & 1 else self.node("Expand", [self.constant(1, dtype), shape], dtype)
         given = [x[0], scale, *([x[-1]] if flags & 2 else [])]
