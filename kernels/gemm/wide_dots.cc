@@ -45,34 +45,42 @@ FZ_VNNI inline __m128i Sums(__m512i a, __m512i b, __m512i c, __m512i d) {
   return _mm_add_epi32(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
 }
 
-// A step of 64 bytes, of which those of `mask` are there. Without `kMasked` all are.
-template <int R, bool kOnes, bool kMasked>
-FZ_VNNI __attribute__((always_inline)) inline void Step(const uint8_t* a, int64_t lda, const Columns& c, int64_t p, __mmask64 mask,
-                         __m512i (&sums)[R + kOnes][kColumns]) {
-  __m512i rows[R];
-  for (int r = 0; r < R; ++r) rows[r] = _mm512_loadu_si512(a + r * lda + p);
-  for (int j = 0; j < kColumns; ++j) {
-    const __m512i b = kMasked ? _mm512_maskz_loadu_epi8(mask, c.b[j] + p)
-                              : _mm512_loadu_si512(c.b[j] + p);
-    for (int r = 0; r < R; ++r) sums[r][j] = _mm512_dpbusd_epi32(sums[r][j], rows[r], b);
-    if (kOnes) sums[R][j] = _mm512_dpbusd_epi32(sums[R][j], _mm512_set1_epi8(1), b);
-  }
+// The intrinsic costs copies of registers in GCC 12.
+FZ_VNNI __attribute__((always_inline)) inline __m512i Dot(__m512i sum, __m512i a, __m512i b) {
+  asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b));
+  return sum;
 }
 
 // The instruction wants bytes without sign on one side: A has 128 more, which the sums of B's
-// columns, times 128, take away again: `*extra`, which kOnes computes on the way.
+// columns, times 128, take away again: `*extra`, which kOnes computes on the way. Unrolled like
+// that, the sums stay in registers.
 template <int R, bool kOnes>
 FZ_VNNI void Vnni(const uint8_t* a, int64_t lda, const Columns& c, __m128i* extra, uint32_t* to) {
   __m512i sums[R + kOnes][kColumns];
-  for (auto& row : sums) {
-    for (__m512i& sum : row) sum = _mm512_setzero_si512();
+#pragma GCC unroll 8
+  for (int r = 0; r < R + kOnes; ++r) {
+#pragma GCC unroll 4
+    for (int j = 0; j < kColumns; ++j) sums[r][j] = _mm512_setzero_si512();
   }
-  const int64_t whole = c.k / 64 * 64;
-  for (int64_t p = 0; p < whole; p += 64) Step<R, kOnes, false>(a, lda, c, p, 0, sums);
-  if (whole < c.k)
-    Step<R, kOnes, true>(a, lda, c, whole, (__mmask64{1} << (c.k - whole)) - 1, sums);
+  const int8_t *const b0 = c.b[0], *const b1 = c.b[1], *const b2 = c.b[2], *const b3 = c.b[3];
+  for (int64_t p = 0, k = c.k; p < k; p += 64) {
+    const int64_t left = k - p;
+    const __mmask64 mask = left >= 64 ? ~__mmask64{0} : (__mmask64{1} << left) - 1;
+    __m512i rows[R];
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r) rows[r] = _mm512_loadu_si512(a + r * lda + p);
+#pragma GCC unroll 4
+    for (int j = 0; j < kColumns; ++j) {
+      const int8_t* const column = j == 0 ? b0 : j == 1 ? b1 : j == 2 ? b2 : b3;
+      const __m512i b = _mm512_maskz_loadu_epi8(mask, column + p);
+#pragma GCC unroll 8
+      for (int r = 0; r < R; ++r) sums[r][j] = Dot(sums[r][j], rows[r], b);
+      if constexpr (kOnes) sums[R][j] = Dot(sums[R][j], _mm512_set1_epi8(1), b);
+    }
+  }
   if constexpr (kOnes)
     *extra = _mm_slli_epi32(Sums(sums[R][0], sums[R][1], sums[R][2], sums[R][3]), 7);
+#pragma GCC unroll 8
   for (int r = 0; r < R; ++r) {
     const __m128i row = Sums(sums[r][0], sums[r][1], sums[r][2], sums[r][3]);
     _mm_storeu_si128(reinterpret_cast<__m128i*>(to + r * kColumns), _mm_sub_epi32(row, *extra));
