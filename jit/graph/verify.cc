@@ -278,8 +278,8 @@ Status VerifyOp(const Graph& graph, int32_t id) {
     return Bad(id, "this reshape must copy, which is a node of its own");
   // Sums of int8 may be of 32 bits (pass "wide").
   const bool sums = node.op == OpId::k_matmul || node.op == OpId::k_conv2d;
-  const bool wide = sums && want->dtype == DType::kI8 &&
-                    node.dtype == DType::kI32 && node.device == Device();
+  const bool wide =
+      sums && want->dtype == DType::kI8 && node.dtype == DType::kI32 && node.device == Device();
   if (node.dtype != want->dtype && !wide) {
     return Bad(id, "dtype is ", ShortName(node.dtype), ", inference says ", ShortName(want->dtype));
   }

@@ -52,9 +52,11 @@ class Convolution : public LibraryCall {
     return Compute(operands, result, &done);
   }
   std::string text() const override {
-    return StrCat(weights_ ? "conv_weights " : args_.wide ? "wide conv " : "conv ",
-                  ShortName(args_.dtype), " ",
-                  ToString(image_->dims()), " x ", ToString(other_->dims()));
+    return StrCat(weights_     ? "conv_weights "
+                  : args_.wide ? "wide conv "
+                               : "conv ",
+                  ShortName(args_.dtype), " ", ToString(image_->dims()), " x ",
+                  ToString(other_->dims()));
   }
   int64_t work() const override {
     const ConvShape& s = args_.shape;

@@ -421,9 +421,9 @@ bool TryFewRows(Isa isa, View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& o
 template <typename S>
 bool SuitsTurned(View<S> b, int64_t k, const Block<Acc<S>>& out) {
   const int64_t panel = k * 2 * kWidestVector;
-  return b.rs == 1 && b.cs != 1 && out.rows >= tuned::kTurnedFewestRows && out.rows <= tuned::kTurnedRows &&
-         k >= tuned::kTurnedSteps && out.cols >= tuned::kTurnedFewestColumns &&
-         panel <= SecondLevelCacheBytes() / 2;
+  return b.rs == 1 && b.cs != 1 && out.rows >= tuned::kTurnedFewestRows &&
+         out.rows <= tuned::kTurnedRows && k >= tuned::kTurnedSteps &&
+         out.cols >= tuned::kTurnedFewestColumns && panel <= SecondLevelCacheBytes() / 2;
 }
 
 // Computes such a product. False, with nothing done, where no code can be generated.

@@ -60,8 +60,8 @@ class Stored {
     const View<S> b{b_.At(0, begin), b_.rs, b_.cs};
     const gemm::Block<float> c{Result(begin), g_.m, end - begin, g_.c.row_stride};
     if (TryTurnedStored(units_, a, b, g_.k, c)) return;
-    constexpr auto kStored = std::is_same_v<S, Half> ? gemm::DotsStored::kHalf
-                                                     : gemm::DotsStored::kBFloat16;
+    constexpr auto kStored =
+        std::is_same_v<S, Half> ? gemm::DotsStored::kHalf : gemm::DotsStored::kBFloat16;
     if (g_.m <= tuned::kRowDotsRows &&
         gemm::TryStoredDots(units_, a.data, a.rs, reinterpret_cast<const uint16_t*>(b.data), b.cs,
                             kStored, g_.k, c))
@@ -78,8 +78,8 @@ class Stored {
     for (int64_t part = 0; part < parts && !Abandoned(); ++part) {
       const int64_t first = begin + (end - begin) * part / parts;
       const int64_t count = begin + (end - begin) * (part + 1) / parts - first;
-      float* const to = Scratch::ThisThread().Get<float>(
-          Scratch::kWidened, across ? g_.k * count : column * count);
+      float* const to = Scratch::ThisThread().Get<float>(Scratch::kWidened,
+                                                         across ? g_.k * count : column * count);
       Widen(first, count, across, column, to);
       GemmArgs f32 = g_;
       f32.n = count;
@@ -103,8 +103,7 @@ class Stored {
         } else if (b_.rs == 1) {
           gemm::WidenRun(b_.At(0, first + i), run, to + i * column);
         } else {
-          for (int64_t p = 0; p < run; ++p)
-            to[i * column + p] = gemm::Widen(*b_.At(p, first + i));
+          for (int64_t p = 0; p < run; ++p) to[i * column + p] = gemm::Widen(*b_.At(p, first + i));
         }
       }
     });

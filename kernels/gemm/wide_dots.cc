@@ -87,6 +87,16 @@ FZ_VNNI void Vnni(const uint8_t* a, int64_t lda, const Columns& c, __m128i* extr
   }
 }
 
+// k bytes, 128 more each, and some behind them to whole vectors, which meet zeros.
+FZ_VNNI void Offset(const uint8_t* from, int64_t k, uint8_t* to) {
+  const __m512i more = _mm512_set1_epi8(-128);
+  for (int64_t p = 0; p < k; p += 64) {
+    const __mmask64 mask = k - p >= 64 ? ~__mmask64{0} : (__mmask64{1} << (k - p)) - 1;
+    const __m512i bytes = _mm512_maskz_loadu_epi8(mask, from + p);
+    _mm512_storeu_si512(to + p, _mm512_xor_si512(bytes, more));
+  }
+}
+
 // All rows, of which the first ones sum the columns, too.
 FZ_VNNI void VnniRows(int64_t rows, const uint8_t* a, int64_t lda, const Columns& columns,
                       uint32_t* to) {
@@ -190,16 +200,13 @@ bool SomeRows(const GemmArgs& g, bool vnni, int64_t i, int64_t rows) {
   if (vnni) {
     lda = (g.k + 63) / 64 * 64;
     auto* more = Scratch::ThisThread().Get<uint8_t>(Scratch::kWordsA, rows * lda);
-    for (int64_t r = 0; r < rows; ++r) {
-      const uint8_t* const row = a + r * g.a.row_stride;
-      for (int64_t p = 0; p < g.k; ++p) more[r * lda + p] = row[p] ^ 0x80;
-      std::memset(more + r * lda + g.k, 0, static_cast<size_t>(lda - g.k));
-    }
+    for (int64_t r = 0; r < rows; ++r) Offset(a + r * g.a.row_stride, g.k, more + r * lda);
     a = more;
   }
   const auto* b = static_cast<const int8_t*>(g.b.data);
   auto* c = static_cast<uint32_t*>(g.c.data) + i * g.c.row_stride;
   auto* const sums = Scratch::ThisThread().Get<uint32_t>(Scratch::kOutput, rows * kColumns);
+  const int64_t apart = g.c.row_stride;
   for (int64_t j = 0; j < g.n; j += kColumns) {
     if (j % 64 == 0 && Abandoned()) return false;
     const int64_t count = std::min(kColumns, g.n - j);
@@ -211,13 +218,15 @@ bool SomeRows(const GemmArgs& g, bool vnni, int64_t i, int64_t rows) {
     } else {
       Avx2Rows(rows, reinterpret_cast<const int8_t*>(a), lda, columns, sums);
     }
+    uint32_t* const to = c + j * g.c.col_stride;
+    if (count == kColumns && g.c.col_stride == 1) {
+      for (int64_t r = 0; r < rows; ++r)
+        std::memcpy(to + r * apart, sums + r * kColumns, kColumns * sizeof(uint32_t));
+      continue;
+    }
     for (int64_t r = 0; r < rows; ++r) {
-      uint32_t* const to = c + r * g.c.row_stride + j * g.c.col_stride;
-      if (count == kColumns && g.c.col_stride == 1) {
-        std::memcpy(to, sums + r * kColumns, kColumns * sizeof(uint32_t));
-      } else {
-        for (int64_t n = 0; n < count; ++n) to[n * g.c.col_stride] = sums[r * kColumns + n];
-      }
+      for (int64_t n = 0; n < count; ++n)
+        to[r * apart + n * g.c.col_stride] = sums[r * kColumns + n];
     }
   }
   return true;

@@ -47,8 +47,8 @@ Rewritten OfBytes(const std::vector<Node>& nodes, const Node& n) {
   if ((n.op != OpId::k_matmul && n.op != OpId::k_conv2d) || n.dtype != DType::kI32) return {};
   Rewritten both;
   for (const int32_t operand : n.operands) {
-    both.push_back(FindConverted(nodes, operand, DType::kI32,
-                                 [](DType from) { return from == DType::kI8; }));
+    both.push_back(
+        FindConverted(nodes, operand, DType::kI32, [](DType from) { return from == DType::kI8; }));
     if (both.back().from < 0) return {};
   }
   return both;
@@ -57,9 +57,8 @@ Rewritten OfBytes(const std::vector<Node>& nodes, const Node& n) {
 Rewritten OfHalves(const std::vector<Node>& nodes, const Node& n) {
   if (n.op != OpId::k_matmul || n.dtype != DType::kF32) return {};
   Rewritten right(2);
-  right[1] = FindConverted(nodes, n.operands[1], DType::kF32, [](DType from) {
-    return from == DType::kF16 || from == DType::kBF16;
-  });
+  right[1] = FindConverted(nodes, n.operands[1], DType::kF32,
+                           [](DType from) { return from == DType::kF16 || from == DType::kBF16; });
   return right[1].from < 0 ? Rewritten() : right;
 }
 

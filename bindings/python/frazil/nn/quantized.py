@@ -24,13 +24,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from frazil import _frazil as _fz
 from frazil._frazil import Tensor
+from frazil._frazil import autograd as _autograd
 from frazil._grad import no_grad as _no_grad
 from frazil._named import flag as _flag
 from frazil._trace import trace
 from frazil.nn._arguments import one_of
 from frazil.nn.convolution import conv2d
 from frazil.nn.convolution_layers import Conv2d
-from frazil.nn.linear import Embedding, Linear
+from frazil.nn.linear import Embedding, Linear, linear
 from frazil.nn.module import Module
 from frazil.nn.utils.parametrize import register_parametrization
 
@@ -197,6 +198,37 @@ class QuantizedConv2d(Module):
     def extra_repr(self) -> str:
         rounding = "dynamic" if self.input_scale is None else "static"
         return f"{self.in_channels}, {self.out_channels}, {self.kernel_size}, {rounding}"
+
+
+class _StoredLinear(Linear):
+    """A linear layer whose parameters are stored in 16 bits: the product reads the weight as it is
+    (jit/graph/passes/wide.cc), also where nothing is traced."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        lists = vars(self).get("parametrizations", {})
+        stored = [
+            lists[name].original
+            for name in ("weight", "bias")
+            if name in lists and [type(of) for of in lists[name]] == [_Widened]
+        ]
+        biased = "bias" in lists or vars(self).get("bias") is not None
+        if len(stored) != 1 + biased or _needs_more(input, *stored):
+            return super().forward(input)
+        return _stored_linear(input, *stored)  # type: ignore[no-any-return]
+
+
+def _needs_more(*tensors: Tensor) -> bool:
+    """Whether gradients are wanted, or other dtypes than those of the layer."""
+    return (
+        bool(_autograd.get_autocast())
+        or tensors[0].dtype.name != "float32"
+        or (_autograd.is_grad_enabled() and any(t.requires_grad for t in tensors))
+    )
+
+
+@_one_plan
+def _stored_linear(input, weight, bias=None):
+    return linear(input, weight.astype("float32"), None if bias is None else bias.astype("float32"))
 
 
 class QuantizedEmbedding(Module):
@@ -460,6 +492,8 @@ def _quantized(layer: Any, name: str, storage: str, inputs: _Inputs) -> None:
         _become(layer, layer, *inputs)
         layer.__class__ = QuantizedLinear
     else:
+        if type(layer) is Linear:
+            layer.__class__ = _StoredLinear
         for key in _own_floats(layer):
             register_parametrization(layer, key, _Widened(storage, "float32"))
 
