@@ -239,6 +239,21 @@ Status VerifyLoop(const Graph& graph, int32_t id) {
   return absl::OkStatus();
 }
 
+// What inference says. The right factor of a product of float32 may be stored in 16 bits (pass
+// "halves").
+StatusOr<Inferred> InferWritten(const Graph& graph, const Node& node) {
+  absl::InlinedVector<Operand, 4> operands;
+  for (const int32_t x : node.operands) {
+    const Node& of = graph.nodes[x];
+    operands.push_back({of.dtype, of.device, of.layout});
+  }
+  if (node.op == OpId::k_matmul && node.dtype == DType::kF32 && node.device == Device() &&
+      operands.size() == 2 && operands[0].dtype == DType::kF32 &&
+      (operands[1].dtype == DType::kF16 || operands[1].dtype == DType::kBF16))
+    operands[1].dtype = DType::kF32;
+  return Infer(node.op, operands, node.attrs);
+}
+
 Status VerifyOp(const Graph& graph, int32_t id) {
   const Node& node = graph.nodes[id];
   const OpInfo& info = Info(node.op);
@@ -257,13 +272,14 @@ Status VerifyOp(const Graph& graph, int32_t id) {
     return Bad(id, info.name, " takes ", info.arity, " operands, it has ", node.operands.size());
   }
   FZ_RETURN_IF_ERROR(VerifyAttrs(graph, id, info));
-  const auto want = InferNode(graph, node.op, node.operands, node.attrs);
+  const auto want = InferWritten(graph, node);
   if (!want.ok()) return Bad(id, "inference refuses it: ", want.status().message());
   if (node.op == OpId::k_reshape && !want->view)
     return Bad(id, "this reshape must copy, which is a node of its own");
   // Sums of int8 may be of 32 bits (pass "wide").
-  const bool wide = node.op == OpId::k_matmul && want->dtype == DType::kI8 &&
-                    node.dtype == DType::kI32 && node.device == Device();
+  const bool sums = node.op == OpId::k_matmul || node.op == OpId::k_conv2d;
+  const bool wide =
+      sums && want->dtype == DType::kI8 && node.dtype == DType::kI32 && node.device == Device();
   if (node.dtype != want->dtype && !wide) {
     return Bad(id, "dtype is ", ShortName(node.dtype), ", inference says ", ShortName(want->dtype));
   }

@@ -12,13 +12,15 @@ namespace {
 
 class Convolution : public LibraryCall {
  public:
-  Convolution(const Node& node, const Layout* image, const Layout* other)
+  // dtype: of the operands, int8 where the node's is int32.
+  Convolution(const Node& node, DType dtype, const Layout* image, const Layout* other)
       : image_(image), other_(other), weights_(Info(node.op).klass == OpClass::kConvWeights) {
     const Dims x = image->dims();
     const Dims kernel = weights_ ? node.layout->dims() : other->dims();
     const Dims out = weights_ ? other->dims() : node.layout->dims();
     const Attrs& at = node.attrs;
-    args_.dtype = node.dtype;
+    args_.dtype = dtype;
+    args_.wide = dtype != node.dtype;
     args_.shape = {x[0],
                    x[1],
                    x[2],
@@ -42,16 +44,19 @@ class Convolution : public LibraryCall {
     return Compute(operands, result, nullptr);
   }
   int64_t rows() const override {
-    const bool plain = args_.dtype == DType::kF32 || args_.dtype == DType::kF64;
-    return plain && !weights_ ? args_.shape.positions() : 0;
+    const bool told = args_.dtype == DType::kF32 || args_.dtype == DType::kF64 || args_.wide;
+    return told && !weights_ ? args_.shape.positions() : 0;
   }
   Status RunByRows(absl::Span<char* const> operands, char* result,
                    absl::FunctionRef<void(int64_t, int64_t)> done) const override {
     return Compute(operands, result, &done);
   }
   std::string text() const override {
-    return StrCat(weights_ ? "conv_weights " : "conv ", ShortName(args_.dtype), " ",
-                  ToString(image_->dims()), " x ", ToString(other_->dims()));
+    return StrCat(weights_     ? "conv_weights "
+                  : args_.wide ? "wide conv "
+                               : "conv ",
+                  ShortName(args_.dtype), " ", ToString(image_->dims()), " x ",
+                  ToString(other_->dims()));
   }
   int64_t work() const override {
     const ConvShape& s = args_.shape;
@@ -83,7 +88,8 @@ class Convolution : public LibraryCall {
 
 std::unique_ptr<const LibraryCall> MakeConvolution(const Graph& graph, int32_t id) {
   const Node& node = graph.nodes[id];
-  return std::make_unique<Convolution>(node, graph.nodes[node.operands[0]].layout,
+  const Node& image = graph.nodes[node.operands[0]];
+  return std::make_unique<Convolution>(node, image.dtype, image.layout,
                                        graph.nodes[node.operands[1]].layout);
 }
 

@@ -23,6 +23,7 @@
 #include "jit/library/sparse.h"
 #include "kernels/blas.h"
 #include "kernels/gemm/scratch.h"
+#include "kernels/gemm/stored_gemm.h"
 #include "kernels/put.h"
 #include "kernels/take.h"
 
@@ -32,11 +33,13 @@ namespace {
 // Products of matrices, one for each batch.
 class Matmul : public LibraryCall {
  public:
-  // `wide`: int8 into int32.
-  Matmul(const ProductShape& shape, DType dtype, bool wide, Precision precision)
+  // `right`: of 16 bits beside a dtype of float32, or the same. `wide`: int8 into int32.
+  Matmul(const ProductShape& shape, DType dtype, DType right, bool wide, Precision precision)
       : shape_(shape.Stacked()),
         batches_(shape_.batches()),
-        blas_(precision == Precision::kBlas && (dtype == DType::kF32 || dtype == DType::kF64)),
+        right_(right),
+        blas_(precision == Precision::kBlas && right == dtype &&
+              (dtype == DType::kF32 || dtype == DType::kF64)),
         args_(shape_.Args(dtype)) {
     args_.pairs = precision == Precision::kNative && dtype == DType::kBF16;
     args_.wide = wide;
@@ -46,7 +49,7 @@ class Matmul : public LibraryCall {
       args_.a.row_stride = args_.k;
       batches_ = 1;
     }
-    if (!blas_ && !joined_ && batches_ > 0 && batches_ <= tuned::kMostSmallProducts)
+    if (!blas_ && !stored() && !joined_ && batches_ > 0 && batches_ <= tuned::kMostSmallProducts)
       small_ = ChooseSmall();
   }
 
@@ -64,14 +67,15 @@ class Matmul : public LibraryCall {
   }
   int64_t bytes() const override { return int64_t{sizeof(*this)} + (small_ ? small_->bytes() : 0); }
   int64_t rows() const override {
-    const bool plain = args_.dtype == DType::kF32 || args_.dtype == DType::kF64;
-    return plain && !blas_ && batches_ == 1 ? args_.m : 0;
+    const bool told = args_.dtype == DType::kF32 || args_.dtype == DType::kF64 || args_.wide;
+    return told && !blas_ && batches_ == 1 ? args_.m : 0;
   }
   Status RunByRows(absl::Span<char* const> operands, char* result,
                    absl::FunctionRef<void(int64_t, int64_t)> done) const override {
     if (IsEmpty()) return absl::OkStatus();
     try {
-      GemmOnPool(joined_ ? Joined(operands, result) : Batch(0, operands, result), done);
+      const GemmArgs args = joined_ ? Joined(operands, result) : Batch(0, operands, result);
+      stored() ? StoredGemmOnPool(args, right_, done) : GemmOnPool(args, done);
     } catch (const std::bad_alloc&) {
       return NoMemory();
     }
@@ -80,7 +84,8 @@ class Matmul : public LibraryCall {
 
   std::string text() const override {
     const char* name = blas_ ? "blas " : args_.pairs ? "native " : args_.wide ? "wide " : "matmul ";
-    return StrCat(name, ShortName(args_.dtype), " batches ", batches_, " m ", args_.m, " n ",
+    return StrCat(name, ShortName(args_.dtype), stored() ? " by " : "",
+                  stored() ? ShortName(right_) : "", " batches ", batches_, " m ", args_.m, " n ",
                   args_.n, " k ", args_.k);
   }
   int64_t work() const override {
@@ -94,6 +99,7 @@ class Matmul : public LibraryCall {
                        args_.n, ".");
   }
 
+  bool stored() const { return right_ != args_.dtype; }
   bool IsEmpty() const { return batches_ * args_.m * args_.n == 0; }
 
   // Whether all batches have one right factor, which each would read anew for a few rows.
@@ -127,7 +133,7 @@ class Matmul : public LibraryCall {
     const gemm::BatchPlace at = shape_.PlaceOf(index);
     const int64_t item = SizeOf(args_.dtype);
     args.a.data = operands[0] + at.a * item;
-    args.b.data = operands[1] + at.b * item;
+    args.b.data = operands[1] + at.b * SizeOf(right_);
     args.c.data = result + at.c * (args_.wide ? SizeOf(DType::kI32) : item);
     return args;
   }
@@ -146,12 +152,16 @@ class Matmul : public LibraryCall {
 
   Status RunOwn(absl::Span<char* const> operands, char* result) const {
     if (joined_) {
-      GemmOnPool(Joined(operands, result));
+      RunOne(Joined(operands, result));
       return absl::OkStatus();
     }
     const int threads = NumThreads();
     if (batches_ >= 2 * threads) {
       ParallelFor(batches_, BatchGrain(), [&](int64_t begin, int64_t end) {
+        if (stored()) {
+          for (int64_t i = begin; i < end && !Abandoned(); ++i) RunOne(Batch(i, operands, result));
+          return;
+        }
         GemmSeries series(args_);
         for (int64_t i = begin; i < end && !Abandoned(); ++i) {
           const GemmArgs batch = Batch(i, operands, result);
@@ -160,8 +170,12 @@ class Matmul : public LibraryCall {
       });
       return absl::OkStatus();
     }
-    for (int64_t i = 0; i < batches_ && !Abandoned(); ++i) GemmOnPool(Batch(i, operands, result));
+    for (int64_t i = 0; i < batches_ && !Abandoned(); ++i) RunOne(Batch(i, operands, result));
     return absl::OkStatus();
+  }
+
+  void RunOne(const GemmArgs& args) const {
+    stored() ? StoredGemmOnPool(args, right_) : GemmOnPool(args);
   }
 
   // Batches worth handing to a thread.
@@ -169,6 +183,7 @@ class Matmul : public LibraryCall {
 
   const ProductShape shape_;
   int64_t batches_, joined_ = 0;  // those that are one product, made of as many
+  const DType right_;
   const bool blas_;
   GemmArgs args_;                                    // of a batch, without pointers
   std::unique_ptr<const gemm::SmallProduct> small_;  // null: chosen at each run
@@ -275,7 +290,7 @@ StatusOr<std::unique_ptr<const LibraryCall>> MakeLibraryCall(const Graph& graph,
   switch (Info(node.op).klass) {
     case OpClass::kMatmul:
       return std::make_unique<Matmul>(ProductShape::Of(graph, id), operand(0).dtype,
-                                      operand(0).dtype != node.dtype, precision);
+                                      operand(1).dtype, operand(0).dtype != node.dtype, precision);
     case OpClass::kConv:
     case OpClass::kConvWeights:
       return MakeConvolution(graph, id);

@@ -1,5 +1,7 @@
 #include "kernels/conv/conv.h"
 
+#include <cstring>
+
 #include "core/caches.h"
 #include "core/threads/long_work.h"
 #include "core/tuned.h"
@@ -14,6 +16,8 @@ using conv::Patches;
 using gemm::Scratch;
 
 constexpr int64_t kRowsOfTile = 14;  // what a kernel of the product takes at a time, about
+
+int64_t ResultSize(const ConvArgs& g) { return SizeOf(g.wide ? DType::kI32 : g.dtype); }
 
 template <typename U>
 class Forward {
@@ -93,7 +97,9 @@ class Forward {
             s_.window(),
             {block, pitch_, 1},
             {const_cast<U*>(kernel_.data), kernel_.rs, kernel_.cs},
-            {static_cast<U*>(g_.result) + first * s_.outputs, s_.outputs, 1}};
+            {static_cast<char*>(g_.result) + first * s_.outputs * ResultSize(g_), s_.outputs, 1},
+            false,
+            g_.wide};
   }
 
   ConvArgs g_;
@@ -108,8 +114,8 @@ void Compute(const ConvArgs& args, Isa isa) {
   conv::VisitSize(args.dtype, [&](auto zero) {
     using U = decltype(zero);
     if (s.window() == 0) {  // sums of nothing
-      U* out = static_cast<U*>(args.result);
-      return std::fill(out, out + s.positions() * s.outputs, U{});
+      std::memset(args.result, 0, size_t(s.positions() * s.outputs * ResultSize(args)));
+      return;
     }
     Forward<U>(args, isa).Run();
   });

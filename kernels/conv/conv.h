@@ -35,6 +35,7 @@ struct ConvArgs {
       other;  // Conv: kernel_h, kernel_w, channels, outputs; else batch, out_h, out_w, outputs
   std::array<int64_t, 4> other_strides;
   void* result;
+  bool wide = false;                    // Conv: int8 into int32 (GemmArgs::wide)
   const RowsDone* rows_done = nullptr;  // Conv: told of blocks of output positions
 };
 

@@ -43,14 +43,15 @@ struct EvenParts {
   int64_t count = 0, smaller = 0, larger_parts = 0;
 };
 
-template <typename S>
+// S and SB are what A and B are stored as.
+template <typename S, typename SB = S>
 class Blocked {
  public:
   using T = Acc<S>;
-  static constexpr bool kStoredAsComputed = std::is_same_v<S, T>;
+  static_assert(std::is_same_v<T, Acc<SB>>);
   static constexpr bool kF64 = std::is_same_v<T, double>;
 
-  Blocked(Isa isa, View<S> a, View<S> b, int64_t k, const Block<T>& c, const Team& team,
+  Blocked(Isa isa, View<S> a, View<SB> b, int64_t k, const Block<T>& c, const Team& team,
           bool continues, Step step = Step::kFma, bool turned = false)
       : isa_(isa),
         step_(step),
@@ -85,7 +86,7 @@ class Blocked {
   }
 
   // Other operands of the same shape.
-  void Move(const S* a, const S* b, T* c, bool continues) {
+  void Move(const S* a, const SB* b, T* c, bool continues) {
     a_.data = a, b_.data = b, c_.data = c, continues_ = continues;
   }
 
@@ -156,13 +157,13 @@ class Blocked {
     ahead_ = step_ != Step::kPairs &&
              double(c_.rows) * double(c_.cols) * double(k_) >= tuned::kWorthLookingAhead;
     a_layout_ = a_.rs == 1 && a_.cs != 1 ? ALayout::kColumns : ALayout::kRows;
-    if (!kStoredAsComputed) return;
-    bool a_walks = a_.cs == 1 || a_.rs == 1;
+    const bool a_walks = std::is_same_v<S, T> && (a_.cs == 1 || a_.rs == 1);
     const int64_t a_bytes = c_.rows * k_ * int64_t(sizeof(T));
     const bool a_small = a_bytes <= tuned::kDirectA ||
                          a_bytes <= SecondLevelCacheBytes() / (a_layout_ == ALayout::kRows ? 2 : 4);
     const int64_t few = a_layout_ == ALayout::kRows ? tuned::kFewColumnPanels : 2;
     direct_a_ = a_walks && (a_small || c_.cols <= few * nr_);
+    if (!std::is_same_v<SB, T>) return;
     const int64_t b_bytes = c_.cols * k_ * int64_t(sizeof(T));
     // Short rows are as near together as packed ones, and a B that stays in the cache, whole or in
     // parts, is not worth packing for some panels.
@@ -234,11 +235,11 @@ class Blocked {
     const int64_t end = std::min(part.j1 - first, (panel1 - panel0) * nr_);
     const int64_t whole = end / nr_;
     for (int64_t i = 0; i <= whole; ++i) starts[i] = i * nr_;
-    View<S> from{b_.At(part.k0, first), b_.rs, b_.cs};
+    View<SB> from{b_.At(part.k0, first), b_.rs, b_.cs};
     T* to = part.packed_b + panel0 * nr_ * part.steps;
     PackStrips(from, part.steps, starts, whole, end, nr_, nr_ * part.steps, to);
     if (const int64_t used = end - whole * nr_; used != 0) {
-      View<S> rest{b_.At(part.k0, first + whole * nr_), b_.rs, b_.cs};
+      View<SB> rest{b_.At(part.k0, first + whole * nr_), b_.rs, b_.cs};
       PackPanel(rest, part.steps, used, PartsOf(used, lanes_) * lanes_,
                 to + whole * nr_ * part.steps);
     }
@@ -351,7 +352,8 @@ class Blocked {
 
   const Isa isa_;
   const Step step_;
-  View<S> a_, b_;
+  View<S> a_;
+  View<SB> b_;
   const int64_t k_;
   Block<T> c_;  // of a turned product, the columns are `ld` apart
   const Team team_;
@@ -419,25 +421,21 @@ bool TryFewRows(Isa isa, View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& o
 template <typename S>
 bool SuitsTurned(View<S> b, int64_t k, const Block<Acc<S>>& out) {
   const int64_t panel = k * 2 * kWidestVector;
-  return std::is_same_v<S, Acc<S>> && b.rs == 1 && b.cs != 1 &&
-         out.rows >= tuned::kTurnedFewestRows && out.rows <= tuned::kTurnedRows &&
-         k >= tuned::kTurnedSteps && out.cols >= tuned::kTurnedFewestColumns &&
-         panel <= SecondLevelCacheBytes() / 2;
+  return b.rs == 1 && b.cs != 1 && out.rows >= tuned::kTurnedFewestRows &&
+         out.rows <= tuned::kTurnedRows && k >= tuned::kTurnedSteps &&
+         out.cols >= tuned::kTurnedFewestColumns && panel <= SecondLevelCacheBytes() / 2;
 }
 
 // Computes such a product. False, with nothing done, where no code can be generated.
-template <typename S>
-bool TryTurned(Isa isa, View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& out,
+template <typename S, typename SB>
+bool TryTurned(Isa isa, View<S> a, View<SB> b, int64_t k, const Block<Acc<S>>& out,
                const Team& team) {
-  if constexpr (std::is_same_v<S, Acc<S>>) {
-    const Block<S> turned{out.data, out.cols, out.rows, out.ld};
-    Blocked<S> blocked(isa, b.Transposed(), a.Transposed(), k, turned, team.Quiet(), false,
-                       Step::kFma, true);
-    if (!blocked.FindKernels()) return false;
-    blocked.Run();
-    return true;
-  }
-  return false;
+  const Block<Acc<S>> turned{out.data, out.cols, out.rows, out.ld};
+  Blocked<SB, S> blocked(isa, b.Transposed(), a.Transposed(), k, turned, team.Quiet(), false,
+                         Step::kFma, true);
+  if (!blocked.FindKernels()) return false;
+  blocked.Run();
+  return true;
 }
 
 }  // namespace
@@ -446,7 +444,9 @@ template <typename S>
 void ChunkGemm(Isa isa, View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& out, const Team& team,
                bool continues) {
   if (isa == Isa::kScalar) return PlainChunk(a, b, k, out, continues);
-  if (!continues && SuitsTurned(b, k, out) && TryTurned(isa, a, b, k, out, team)) return;
+  if constexpr (std::is_same_v<S, Acc<S>>) {
+    if (!continues && SuitsTurned(b, k, out) && TryTurned(isa, a, b, k, out, team)) return;
+  }
   if (TryFewRows(isa, a, b, k, out, continues)) return;
   if constexpr (std::is_same_v<S, Acc<S>>) {
     if (const auto large = Resident<S>::Make(isa, a, b, k, out, team))
@@ -456,6 +456,14 @@ void ChunkGemm(Isa isa, View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& ou
   if (!blocked.FindKernels()) return PlainChunk(a, b, k, out, continues);
   blocked.Run();
 }
+
+template <typename S>
+bool TryTurnedStored(Isa isa, View<float> a, View<S> b, int64_t k, const Block<float>& out) {
+  return isa != Isa::kScalar && SuitsTurned(b, k, out) && TryTurned(isa, a, b, k, out, Team());
+}
+
+template bool TryTurnedStored(Isa, View<float>, View<Half>, int64_t, const Block<float>&);
+template bool TryTurnedStored(Isa, View<float>, View<BFloat16>, int64_t, const Block<float>&);
 
 template <typename S>
 std::optional<SmallCalls> ListCalls(Isa isa, View<S> a, View<S> b, int64_t k,

@@ -22,6 +22,12 @@ template <typename S>
 void ChunkGemm(Isa isa, View<S> a, View<S> b, int64_t k, const Block<Acc<S>>& out, const Team& team,
                bool continues = false);
 
+// The same, from +0, some rows of A against columns of 16-bit floats that
+// are adjacent along k, read as they lie. False,
+// with nothing done, where it is another product or no code can be generated.
+template <typename S>
+bool TryTurnedStored(Isa isa, View<float> a, View<S> b, int64_t k, const Block<float>& out);
+
 // The kernels' calls for such a product, which has fewer than 2^20 multiply-adds; none where it
 // packs, or takes many. `isa` is not kScalar.
 template <typename S>

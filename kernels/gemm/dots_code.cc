@@ -39,8 +39,10 @@ class DotsWriter {
         vec_bytes_(wide_ ? 64 : 32),
         lanes_(Lanes(s.isa, s.f64)),
         turn_(DotsTurn(s.isa, s.f64)),
-        first_(s.rows * s.vectors) {
-    FZ_CHECK(first_ + turn_ + (wide_ ? 1 : 2) <= (wide_ ? 32 : 16));
+        first_(s.rows * s.vectors),
+        words_(s.stored != DotsStored::kComputed) {
+    FZ_CHECK(first_ + turn_ + (wide_ ? 1 : 2) + (words_ ? 2 : 0) <= (wide_ ? 32 : 16));
+    FZ_CHECK(!words_ || !s.f64);
     FZ_CHECK(s.vectors == 1 || s.rows <= 3);
   }
 
@@ -65,6 +67,9 @@ class DotsWriter {
   Vec Half(int i) const { return wide_ ? Vec(x86::ymm(i)) : Vec(x86::xmm(i)); }
   Vec Acc(int row, int v) const { return Reg(row * s_.vectors + v); }
   int Broadcast() const { return first_ + turn_ + 1; }  // AVX2 only
+  // Of words: what takes them apart, and one half of them, widened.
+  int Halves() const { return wide_ ? 31 : 15; }
+  int Widened() const { return wide_ ? 30 : 14; }
 
   static Gp BaseOfB(int i) {
     constexpr Gp kBases[] = {x86::rax, x86::rcx, x86::rdx, x86::rsi,
@@ -148,10 +153,14 @@ class DotsWriter {
       as_.add(BaseOfA(i), x86::r14);
     }
     if (s_.ahead) as_.mov(Ahead(), Field(offsetof(DotsCall, ahead)));
+    if (words_) {
+      as_.mov(x86::r11, Field(offsetof(DotsCall, halves)));
+      as_.vmovups(Reg(Halves()), x86::ptr(x86::r11));
+    }
   }
 
   void Advance(int steps) {
-    for (int i = 0; i < BasesOfB(); ++i) as_.add(BaseOfB(i), steps * size_);
+    for (int i = 0; i < BasesOfB(); ++i) as_.add(BaseOfB(i), steps * (words_ ? 2 : size_));
     for (int i = 0; i < BasesOfA(); ++i) as_.add(BaseOfA(i), steps * size_);
   }
 
@@ -255,9 +264,36 @@ class DotsWriter {
     return t;
   }
 
+  // Of 16-bit floats the register with a k step: of a word's two the first lies in the lower half.
+  int Widen(int step, const Turning& t) {
+    const int word = t.at[size_t(step / 2)], to = Widened();
+    const bool second = step % 2 != 0;
+    if (s_.stored == DotsStored::kBFloat16) {
+      if (!second) {
+        as_.vpslld(Reg(to), Reg(word), 16);
+      } else {
+        as_.emit(wide_ ? Inst::kIdVpandd : Inst::kIdVpand, Reg(to), Reg(word), Reg(Halves()));
+      }
+      return to;
+    }
+    // The lower halves of all words, then the upper ones; each in half a vector.
+    if (!second && wide_) {
+      as_.vpermw(Reg(word), Reg(Halves()), Reg(word));
+    } else if (!second) {
+      as_.vpshufb(Reg(word), Reg(word), Reg(Halves()));
+      as_.vpermq(Reg(word), Reg(word), 0xD8);
+    } else if (wide_) {
+      as_.vextracti64x4(Half(word), Reg(word), 1);
+    } else {
+      as_.vextracti128(Half(word), Reg(word), 1);
+    }
+    as_.vcvtph2ps(Reg(to), Half(word));
+    return to;
+  }
+
   void Fmas(int v, int step, int at, const Turning& t) {
     const auto fma = s_.f64 ? Inst::kIdVfmadd231pd : Inst::kIdVfmadd231ps;
-    const Vec b = Reg(t.at[size_t(step)]);
+    const Vec b = Reg(words_ ? Widen(step, t) : t.at[size_t(step)]);
     for (int i = 0; i < s_.rows; ++i) {
       const Mem a = ElementOfA(i, at + step * size_);
       if (wide_) {
@@ -272,8 +308,9 @@ class DotsWriter {
   void WholeTurn(int v, int at) {
     LoadHalves(v, at);
     const Turning t = Turn();
-    for (int step = 0; step < turn_; ++step) Fmas(v, step, at, t);
+    for (int step = 0; step < StepsOfTurn(); ++step) Fmas(v, step, at, t);
   }
+  int StepsOfTurn() const { return words_ ? 2 * turn_ : turn_; }
 
   // Two turns of a vector's rows at a time, so that a line of cache is used up before others
   // replace it.
@@ -285,11 +322,12 @@ class DotsWriter {
     as_.align(asmjit::AlignMode::kCode, 32);
     as_.bind(loop);
     for (int v = 0; v < s_.vectors; ++v) {
-      for (int i = 0; s_.ahead && i < lanes_; ++i) {
-        as_.prefetcht1(x86::ptr(Ahead(), (v * lanes_ + i) * 64));
+      const int lines = words_ ? lanes_ / 2 : lanes_;
+      for (int i = 0; s_.ahead && i < lines; ++i) {
+        as_.prefetcht1(x86::ptr(Ahead(), (v * lines + i) * 64));
       }
       WholeTurn(v, 0);
-      WholeTurn(v, turn_ * size_);
+      if (!words_) WholeTurn(v, turn_ * size_);
     }
     Advance(2 * turn_);
     if (s_.ahead) as_.add(Ahead(), Field(offsetof(DotsCall, ahead_step)));
@@ -300,22 +338,24 @@ class DotsWriter {
 
   void Rest() {
     const Label few = as_.newLabel(), done = as_.newLabel();
-    as_.mov(x86::r11, Field(offsetof(DotsCall, rest)));
-    as_.cmp(x86::r11, turn_);
-    as_.jl(few);
-    for (int v = 0; v < s_.vectors; ++v) WholeTurn(v, 0);
-    Advance(turn_);
+    if (!words_) {
+      as_.mov(x86::r11, Field(offsetof(DotsCall, rest)));
+      as_.cmp(x86::r11, turn_);
+      as_.jl(few);
+      for (int v = 0; v < s_.vectors; ++v) WholeTurn(v, 0);
+      Advance(turn_);
+    }
     as_.bind(few);
     for (int v = 0; v < s_.vectors; ++v) {
       const Label next = v + 1 < s_.vectors ? as_.newLabel() : done;
       as_.mov(x86::r11, Field(offsetof(DotsCall, rest)));
-      as_.and_(x86::r11, turn_ - 1);
+      as_.and_(x86::r11, StepsOfTurn() - 1);
       as_.jz(done);
       LoadMaskedHalves(v);
       const Turning t = Turn();
       as_.mov(x86::r11, Field(offsetof(DotsCall, rest)));
-      as_.and_(x86::r11, turn_ - 1);
-      for (int step = 0; step + 1 < turn_; ++step) {
+      as_.and_(x86::r11, StepsOfTurn() - 1);
+      for (int step = 0; step + 1 < StepsOfTurn(); ++step) {
         Fmas(v, step, 0, t);
         as_.dec(x86::r11);
         as_.jz(next);
@@ -329,10 +369,33 @@ class DotsWriter {
   const DotsShape s_;
   const bool wide_;
   const int size_, vec_bytes_, lanes_, turn_;
-  const int first_;  // register that is no accumulator
+  const int first_;   // register that is no accumulator
+  const bool words_;  // of two 16-bit floats
 };
 
 constexpr int kMaxRows = 16;
+
+// What takes words apart (DotsWriter::Widen): the upper halves' bits, or an order of halves, for
+// AVX2 within 16 bytes.
+const void* HalvesOf(const DotsShape& shape) {
+  struct Tables {
+    alignas(64) uint32_t upper[16];
+    alignas(64) uint16_t order[32];
+    alignas(32) uint8_t order_of_16[32];
+  };
+  static constexpr Tables kTables = [] {
+    Tables t{};
+    for (size_t i = 0; i < 16; ++i) {
+      t.upper[i] = 0xFFFF0000;
+      t.order[i] = uint16_t(2 * i), t.order[16 + i] = uint16_t(2 * i + 1);
+    }
+    for (size_t i = 0; i < 32; ++i)
+      t.order_of_16[i] = uint8_t(i % 16 / 8 * 2 + i % 8 / 2 * 4 + i % 2);
+    return t;
+  }();
+  if (shape.stored == DotsStored::kBFloat16) return kTables.upper;
+  return shape.isa == Isa::kAvx512 ? static_cast<const void*>(kTables.order) : kTables.order_of_16;
+}
 
 }  // namespace
 
@@ -346,19 +409,21 @@ int MaxDotsRows(Isa isa, int vectors) {
 void SetDotsMask(const DotsShape& shape, DotsCall* call) {
   // A load that starts `4 - words` words in is the mask.
   static constexpr int32_t kMasks[8] = {-1, -1, -1, -1, 0, 0, 0, 0};
-  const int64_t used = call->rest % DotsTurn(shape.isa, shape.f64);
+  const bool words = shape.stored != DotsStored::kComputed;
+  const int64_t used = words ? call->rest / 2 : call->rest % DotsTurn(shape.isa, shape.f64);
   call->mask_bits = (uint64_t{1} << used) - 1;
   if (shape.isa == Isa::kAvx2) call->mask_row = kMasks + 4 - used * (shape.f64 ? 2 : 1);
+  if (words) call->halves = HalvesOf(shape);
 }
 
 DotsKernel GetDots(const DotsShape& shape) {
-  static std::atomic<DotsKernel> cache[2][2][2][2][kMaxRows];
+  static std::atomic<DotsKernel> cache[3][2][2][2][2][kMaxRows];
   static std::mutex mutex;
   FZ_CHECK(shape.vectors == 1 || shape.vectors == 2);
   FZ_CHECK(shape.rows >= 1 && shape.rows <= MaxDotsRows(shape.isa, shape.vectors));
   const bool wide = shape.isa == Isa::kAvx512;
   std::atomic<DotsKernel>& slot =
-      cache[shape.f64][wide][shape.vectors - 1][shape.ahead][shape.rows - 1];
+      cache[int(shape.stored)][shape.f64][wide][shape.vectors - 1][shape.ahead][shape.rows - 1];
   DotsKernel kernel = slot.load(std::memory_order_acquire);
   if (kernel != nullptr) return kernel;
   const ForkGuard guard;

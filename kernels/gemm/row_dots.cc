@@ -13,14 +13,15 @@ namespace {
 
 constexpr int64_t kLine = 64;
 
-// Columns [j, j + vectors * lanes) of C, panels of its rows after each other.
-template <typename T>
+// Columns [j, j + vectors * lanes) of C, panels of its rows after each other. S is what B's elements
+// are as large as.
+template <typename T, typename S = T>
 class Dots {
  public:
   static constexpr bool kF64 = std::is_same_v<T, double>;
 
-  Dots(Isa isa, const T* a, int64_t a_stride, const T* b, int64_t b_stride, int64_t k,
-       const Block<T>& c, bool continues)
+  Dots(Isa isa, const T* a, int64_t a_stride, const S* b, int64_t b_stride, int64_t k,
+       const Block<T>& c, bool continues, DotsStored stored = DotsStored::kComputed)
       : isa_(isa),
         a_(a),
         b_(b),
@@ -28,15 +29,16 @@ class Dots {
         a_stride_(a_stride),
         b_stride_(b_stride),
         lanes_(Lanes(isa, kF64)),
-        ahead_(b_stride == k && c.cols * k * int64_t(sizeof(T)) > SecondLevelCacheBytes() / 2) {
+        ahead_(b_stride == k && c.cols * k * int64_t(sizeof(S)) > SecondLevelCacheBytes() / 2),
+        stored_(stored) {
     const int64_t block = 2 * DotsTurn(isa, kF64);
     call_.lda = a_stride * int64_t(sizeof(T));
-    call_.ldb = b_stride * int64_t(sizeof(T));
+    call_.ldb = b_stride * int64_t(sizeof(S));
     call_.ldc = c.ld * int64_t(sizeof(T));
     call_.blocks = k / block;
     call_.rest = k % block;
     call_.accumulate = continues;
-    SetDotsMask({kF64, isa, 1, 1, ahead_}, &call_);
+    SetDotsMask({kF64, isa, 1, 1, ahead_, stored}, &call_);
   }
 
   bool Run() {
@@ -69,10 +71,10 @@ class Dots {
     const int64_t fewer = c_.rows / panels;
     for (int64_t more = 0; more < 2; ++more) {
       const int64_t rows = std::min(fewer + more, most);
-      kernels[more] = GetDots({kF64, isa_, int(rows), vectors, ahead_});
+      kernels[more] = GetDots({kF64, isa_, int(rows), vectors, ahead_, stored_});
       if (kernels[more] == nullptr) return false;
     }
-    call_.ahead_step = ahead_ ? width * kLine : 0;
+    call_.ahead_step = ahead_ ? width * kLine * int64_t(sizeof(S)) / int64_t(sizeof(T)) : 0;
     for (int64_t j = begin; j < end && !Abandoned(); j += width) {
       // The last columns start early enough to fill a vector; what they repeat gets the same
       // values again.
@@ -90,10 +92,12 @@ class Dots {
   }
 
   const Isa isa_;
-  const T *a_, *b_;
+  const T* a_;
+  const S* b_;
   const Block<T> c_;
   const int64_t a_stride_, b_stride_, lanes_;
   const bool ahead_;
+  const DotsStored stored_;
   DotsCall call_{};
 };
 
@@ -111,6 +115,12 @@ template <typename T>
 bool ListRowDots(Isa isa, const T* a, int64_t a_stride, const T* b, int64_t b_stride, int64_t k,
                  const Block<T>& c, CallList<DotsCall>* list) {
   return Dots<T>(isa, a, a_stride, b, b_stride, k, c, false).List(list);
+}
+
+bool TryStoredDots(Isa isa, const float* a, int64_t a_stride, const uint16_t* b, int64_t b_stride,
+                   DotsStored stored, int64_t k, const Block<float>& c) {
+  if (c.cols < Lanes(isa, false) || k % 2 != 0) return false;
+  return Dots<float, uint16_t>(isa, a, a_stride, b, b_stride, k, c, false, stored).Run();
 }
 
 template bool TryRowDots(Isa, const float*, int64_t, const float*, int64_t, int64_t,

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "kernels/gemm/dots_code.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/small_product.h"
 #include "kernels/gemm/sum_rule.h"
@@ -23,5 +24,9 @@ bool TryRowDots(Isa isa, const T* a, int64_t a_stride, const T* b, int64_t b_str
 template <typename T>
 bool ListRowDots(Isa isa, const T* a, int64_t a_stride, const T* b, int64_t b_stride, int64_t k,
                  const Block<T>& c, CallList<DotsCall>* list);
+
+// TryRowDots of b [n,k] in 16 bits, k even.
+bool TryStoredDots(Isa isa, const float* a, int64_t a_stride, const uint16_t* b, int64_t b_stride,
+                   DotsStored stored, int64_t k, const Block<float>& c);
 
 }  // namespace frazil::gemm

@@ -11,6 +11,7 @@
 #include "kernels/gemm/scratch.h"
 #include "kernels/gemm/tile_gemm.h"
 #include "kernels/gemm/wide_dots.h"
+#include "kernels/gemm/wide_panels.h"
 #include "kernels/gemm/words.h"
 
 namespace frazil::gemm {
@@ -213,6 +214,7 @@ bool TryWordGemm(const GemmArgs& args, Isa isa) {
 
 bool TryWideGemm(const GemmArgs& args, Isa isa) {
   if (isa == Isa::kScalar) return false;
+  if (TryWidePanels(args, isa)) return true;
   if (TryWideDots(args, isa) || TryWideDots(Transposed(args), isa)) return true;
   const bool tiles = isa == Isa::kAmx;
   const bool turn = tiles ? BetterTransposedOnTiles(args) : BetterTransposed(args);

@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <random>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include "core/threads/parallel.h"
@@ -92,6 +94,21 @@ void Check(std::mt19937_64& rng, const ConvShape& s, int image_order, int other_
       weights ? ConvWeights(args, isa) : Conv(args, isa);
       for (size_t i = 0; i < want.size(); ++i)
         ASSERT_TRUE(SameBits(want[i], got[i])) << (weights ? "weights " : "forward ") << i;
+    }
+    if (!std::is_same_v<T, int8_t> || weights) return;
+    std::vector<int32_t> wide(want.size()), sums(want.size());
+    GemmArgs product{DType::kI8, rows, s.outputs, sum, a, {matrix.data(), s.outputs, 1}, {}};
+    product.c = {wide.data(), s.outputs, 1};
+    product.wide = true;
+    gemm::ReferenceGemm(product);
+    for (Isa isa : {Isa::kScalar, Isa::kAvx2, Isa::kBest}) {
+      std::fill(sums.begin(), sums.end(), 0);
+      ConvArgs args{
+          DType::kI8,    s,          image.memory.data(), image.strides, other.memory.data(),
+          other.strides, sums.data()};
+      args.wide = true;
+      Conv(args, isa);
+      ASSERT_EQ(wide, sums);
     }
   };
   compare({s.kernel_h, s.kernel_w, s.channels, s.outputs}, false);

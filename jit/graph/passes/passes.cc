@@ -21,6 +21,7 @@ constexpr Pass kPasses[] = {
     {"roll", "a repeated body becomes a loop", Roll},
     {"scalars", "loops over small arrays are written out element by element", WriteOut, true},
     {"wide", "products of int8 that was widened read it as it was", Wide},
+    {"halves", "products by 16-bit floats that were widened read them as they were", Halves, true},
     {"overlap", "collectives begin early and are waited for late", Overlap},
     {"fuse", "several nodes in one kernel", nullptr},
     {"recompute", "cheap values computed again instead of kept for late readers", nullptr},

@@ -26,6 +26,7 @@ void Roll(Graph* graph);          // roll.cc: a repeated body becomes a loop
 void WriteOut(Graph* graph);      // write_out.cc: loops over small arrays become scalars
 void Overlap(Graph* graph);       // overlap.cc: collectives begin early and are waited for late
 void Wide(Graph* graph);          // wide.cc: products of int8 that was widened read it as it was
+void Halves(Graph* graph);        // wide.cc: the same of matrices of 16-bit floats
 
 // A part of WriteOut (around_loops.cc): what stands around loops that are.
 void WriteOutAround(Graph* graph);

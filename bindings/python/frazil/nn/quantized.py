@@ -10,9 +10,9 @@ by its own largest element when it is there (dynamic), or all rows by the larges
 saw (static). Calibration also balances input channels, so that one large channel does not take the
 bits of all others: inputs are divided and weights multiplied by s before they are rounded, s =
 (max |x| / max |w|) ** p of the channel (SmoothQuant, arXiv:2211.10438), with that p of 0, 1/4, 1/2
-and 3/4 by which the layer's outputs change least. Sums are exact, of 32 bits: in traced functions
-int8 goes into the processor's integer products as it is, and scales, bias and what follows are one
-kernel.
+and 3/4 by which the layer's outputs change least. Sums are exact, of 32 bits: int8 goes into
+the processor's integer products as it is, and scales, bias and what follows are one kernel, traced
+or not.
 """
 
 from __future__ import annotations
@@ -24,11 +24,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from frazil import _frazil as _fz
 from frazil._frazil import Tensor
+from frazil._frazil import autograd as _autograd
 from frazil._grad import no_grad as _no_grad
 from frazil._named import flag as _flag
+from frazil._trace import trace
 from frazil.nn._arguments import one_of
+from frazil.nn.convolution import conv2d
 from frazil.nn.convolution_layers import Conv2d
-from frazil.nn.linear import Embedding, Linear
+from frazil.nn.linear import Embedding, Linear, linear
 from frazil.nn.module import Module
 from frazil.nn.utils.parametrize import register_parametrization
 
@@ -49,6 +52,51 @@ _OF_CONV = (
     "in_channels", "out_channels", "kernel_size", "stride", "padding", "dilation", "channels_last",
 )  # fmt: skip
 _SAMPLE = 256  # rows by which one of these is chosen
+
+
+def _one_plan(fn: Any) -> Any:
+    """As if it were one op: also where nothing is traced what it does is compiled as a whole."""
+    return trace(fn, pure=True, check_first=0, check_every=0)
+
+
+def _to_int8(x: Tensor, scale: Tensor | None, axis: int | tuple[int, ...]) -> tuple[Tensor, Tensor]:
+    """x as int8, and its scale, by default that of the largest elements over the axis."""
+    if scale is None:
+        largest = abs(x).max(axis=axis, keepdims=True)
+        scale = _fz.where(largest == 0, 1.0, largest) / _MOST
+    return _fz.clip(_fz.round(x / scale), -_MOST, _MOST).astype("int8"), scale
+
+
+# The conversions to int32 are for the sums: the processor's integer products read int8
+# (jit/graph/passes/wide.cc).
+
+
+@_one_plan
+def _linear(input, quantized, scale, bias, balance, input_scale):
+    x = input if balance is None else input * balance
+    rounded, of_input = _to_int8(x, input_scale, -1)
+    rows = rounded.reshape((-1, rounded.shape[-1])).astype("int32")
+    sums = rows @ quantized.astype("int32").T
+    sums = sums.reshape((*input.shape[:-1], quantized.shape[0]))
+    y = sums.astype(scale.dtype) * (of_input * scale)
+    return (y if bias is None else y + bias).astype(input.dtype)
+
+
+@_one_plan
+def _convolution(
+    input, quantized, scale, bias, input_scale, kernel_size, stride, padding, dilation,
+    channels_last,
+):  # fmt: skip
+    x = input if channels_last else _fz.moveaxis(input, -3, -1)
+    rounded, of_input = _to_int8(x, input_scale, (-3, -2, -1))
+    kernel = quantized.astype("int32").reshape((quantized.shape[0], *kernel_size, x.shape[-1]))
+    kernel = _fz.permute_dims(kernel, (0, 3, 1, 2))
+    sums = conv2d(
+        rounded.astype("int32"), kernel, None, stride, padding, dilation, channels_last=True
+    )
+    y = sums.astype(scale.dtype) * (of_input * scale)
+    y = (y if bias is None else y + bias).astype(input.dtype)
+    return y if channels_last else _fz.moveaxis(y, -1, -3)
 
 
 class QuantizedLinear(Module):
@@ -77,18 +125,9 @@ class QuantizedLinear(Module):
         return weight if self.balance is None else weight * self.balance
 
     def forward(self, input: Tensor) -> Tensor:
-        x = input if self.balance is None else input * self.balance
-        scale = self.input_scale
-        if scale is None:
-            largest = abs(x).max(axis=-1, keepdims=True)
-            scale = _fz.where(largest == 0, 1.0, largest) / _MOST
-        rounded = _fz.clip(_fz.round(x / scale), -_MOST, _MOST).astype("int8")
-        # Of two axes: both operands are what was converted, no views (jit/graph/passes/wide.cc).
-        rows = rounded.reshape((-1, rounded.shape[-1])).astype("int32")
-        sums = rows @ self.quantized.T.astype("int32")
-        sums = sums.reshape((*input.shape[:-1], self.quantized.shape[0]))
-        y = sums.astype(self.scale.dtype) * (scale * self.scale)
-        return (y if self.bias is None else y + self.bias).astype(input.dtype)
+        return _linear(  # type: ignore[no-any-return]
+            input, self.quantized, self.scale, self.bias, self.balance, self.input_scale
+        )
 
     def extra_repr(self) -> str:
         out, of = self.quantized.shape
@@ -132,50 +171,64 @@ class QuantizedConv2d(Module):
                 f"[quantized conv2d] needs ([n,] channels, height, width) with {self.in_channels} "
                 f"channels, channels_last={self.channels_last}, got shape {input.shape}."
             )
-        x = input if self.channels_last else _fz.moveaxis(input, -3, -1)
-        scale = self.input_scale
-        if scale is None:
-            largest = abs(x).max(axis=(-3, -2, -1), keepdims=True)
-            scale = _fz.where(largest == 0, 1.0, largest) / _MOST
-        rounded = _fz.clip(_fz.round(x / scale), -_MOST, _MOST).astype("int8")
-        windows = self._windows(rounded)
-        rows = windows.reshape((-1, windows.shape[-1])).astype("int32")
-        sums = rows @ self.quantized.T.astype("int32")
-        sums = sums.reshape((*windows.shape[:-1], self.out_channels))
-        y = sums.astype(self.scale.dtype) * (scale * self.scale)
-        y = (y if self.bias is None else y + self.bias).astype(input.dtype)
-        return y if self.channels_last else _fz.moveaxis(y, -1, -3)
+        self._check(input)
+        options = self.kernel_size, self.stride, self.padding, self.dilation, self.channels_last
+        return _convolution(  # type: ignore[no-any-return]
+            input, self.quantized, self.scale, self.bias, self.input_scale, *options
+        )
 
     @property
     def _channels(self) -> int:
         return -1 if self.channels_last else -3
 
-    def _windows(self, x: Tensor) -> Tensor:
-        """(..., rows, columns, kernel height * width * channels)"""
-        reach = [d * (k - 1) for d, k in zip(self.dilation, self.kernel_size, strict=True)]
-        widths: list[tuple[int, int]] = (
-            [(r // 2, r - r // 2) for r in reach] if self.padding == "same"
-            else [(p, p) for p in self.padding] if isinstance(self.padding, tuple)
-            else [(0, 0)] * 2
-        )  # fmt: skip
-        if any(map(any, widths)):
-            x = _fz.pad(x, [(0, 0)] * (x.ndim - 3) + widths + [(0, 0)])
-        (h, w), (up, right), (high, wide) = x.shape[-3:-1], self.stride, self.dilation
-        if h <= reach[0] or w <= reach[1]:
-            raise ValueError(
-                f"[quantized conv2d] an image of {h} by {w}, padded, is smaller than the kernel "
-                f"{self.kernel_size}."
-            )
-        parts = []
-        for i in range(self.kernel_size[0]):
-            rows = slice(i * high, h - reach[0] + i * high, up)
-            for j in range(self.kernel_size[1]):
-                parts.append(x[..., rows, j * wide : w - reach[1] + j * wide : right, :])
-        return parts[0] if len(parts) == 1 else _fz.concatenate(parts, axis=-1)
+    def _check(self, input: Tensor) -> None:
+        axes = (-3, -2) if self.channels_last else (-2, -1)
+        pads = self.padding if isinstance(self.padding, tuple) else None
+        for i, axis in enumerate(axes):
+            reach = self.dilation[i] * (self.kernel_size[i] - 1)
+            extent = input.shape[axis]
+            padded = extent + (2 * pads[i] if pads else reach if self.padding == "same" else 0)
+            if padded <= reach:
+                h, w = (input.shape[axis] for axis in axes)
+                raise ValueError(
+                    f"[quantized conv2d] an image of {h} by {w}, with padding {self.padding}, is "
+                    f"smaller than the kernel {self.kernel_size}, dilated by {self.dilation}."
+                )
 
     def extra_repr(self) -> str:
         rounding = "dynamic" if self.input_scale is None else "static"
         return f"{self.in_channels}, {self.out_channels}, {self.kernel_size}, {rounding}"
+
+
+class _StoredLinear(Linear):
+    """A linear layer whose parameters are stored in 16 bits: the product reads the weight as it is
+    (jit/graph/passes/wide.cc), also where nothing is traced."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        lists = vars(self).get("parametrizations", {})
+        stored = [
+            lists[name].original
+            for name in ("weight", "bias")
+            if name in lists and [type(of) for of in lists[name]] == [_Widened]
+        ]
+        biased = "bias" in lists or vars(self).get("bias") is not None
+        if len(stored) != 1 + biased or _needs_more(input, *stored):
+            return super().forward(input)
+        return _stored_linear(input, *stored)  # type: ignore[no-any-return]
+
+
+def _needs_more(*tensors: Tensor) -> bool:
+    """Whether gradients are wanted, or other dtypes than those of the layer."""
+    return (
+        bool(_autograd.get_autocast())
+        or tensors[0].dtype.name != "float32"
+        or (_autograd.is_grad_enabled() and any(t.requires_grad for t in tensors))
+    )
+
+
+@_one_plan
+def _stored_linear(input, weight, bias=None):
+    return linear(input, weight.astype("float32"), None if bias is None else bias.astype("float32"))
 
 
 class QuantizedEmbedding(Module):
@@ -439,6 +492,8 @@ def _quantized(layer: Any, name: str, storage: str, inputs: _Inputs) -> None:
         _become(layer, layer, *inputs)
         layer.__class__ = QuantizedLinear
     else:
+        if type(layer) is Linear:
+            layer.__class__ = _StoredLinear
         for key in _own_floats(layer):
             register_parametrization(layer, key, _Widened(storage, "float32"))
 
