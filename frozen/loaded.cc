@@ -335,8 +335,8 @@ StatusOr<ValueRef> Loaded::Fitting(const std::string& name, const Tensor& cell,
                                    const Tensor& value) const {
   FZ_RETURN_IF_ERROR(value.status());
   if (value.dtype() != cell.dtype() || value.shape() != cell.shape())
-    return ValueError("[set_state] '", name, "' of ", this->name(), " is ",
-                      frazil::Describe(cell), ", got ", frazil::Describe(value), ".");
+    return ValueError("[set_state] '", name, "' of ", this->name(), " is ", frazil::Describe(cell),
+                      ", got ", frazil::Describe(value), ".");
   const Tensor copy = ops::to_device(Apply(OpId::k_copy, {&value}), cell.device());
   FZ_RETURN_IF_ERROR(copy.status());
   return copy.value_ref();

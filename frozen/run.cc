@@ -77,9 +77,8 @@ class Runner {
   bool IsHere(const Tensor& t) const {
     if (t.device() == device_) return true;
     const Layout& layout = *t.layout();
-    return t.device() == Device() &&
-           std::all_of(layout.strides_, layout.strides_ + layout.rank,
-                       [](int64_t stride) { return stride == 0; });
+    return t.device() == Device() && std::all_of(layout.strides_, layout.strides_ + layout.rank,
+                                                 [](int64_t stride) { return stride == 0; });
   }
 
   // The sizes of the symbols, from the inputs.

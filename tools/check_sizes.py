@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 FOLDERS = {
-    "core": 20400,
+    "core": 20500,
     "kernels": 11400,
     "distributed": 2950,
     "npu": 9100,
@@ -17,7 +17,7 @@ FOLDERS = {
     "tracer": 8750,
     "jit": 38300,
     "frozen": 2200,
-    "bindings": 60100,
+    "bindings": 60350,
 }
 FILE = 800  # lines of a file of these folders
 FUNCTION = 125  # lines of a function there

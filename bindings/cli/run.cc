@@ -240,8 +240,8 @@ std::string About(const frozen::Loaded& program) {
   const auto names = program.input_names(), types = program.input_types();
   for (size_t i = 0; i < names.size(); ++i)
     StrAppend(&out, "input   ", names[i], ": ", types[i], "\n");
-  for (const auto& size : program.sizes()) StrAppend(&out, "size    ", Describe(size), "\n");
   StrAppend(&out, "results ", program.results(), "\n");
+  for (const auto& size : program.sizes()) StrAppend(&out, "size    ", Describe(size), "\n");
   return out;
 }
 

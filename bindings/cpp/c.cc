@@ -191,8 +191,7 @@ frazil::Status CallProgram(frz_program* program, int inputs, frz_tensor* const* 
     here = here && cells.back()->device() == program->device;
   }
   std::vector<Tensor> made;
-  FZ_RETURN_IF_ERROR(here ? program->loaded->Call(cells, &made)
-                          : CallMoved(program, cells, &made));
+  FZ_RETURN_IF_ERROR(here ? program->loaded->Call(cells, &made) : CallMoved(program, cells, &made));
   std::vector<std::unique_ptr<frz_tensor>> owned;
   for (Tensor& t : made) owned.push_back(std::make_unique<frz_tensor>(frz_tensor{std::move(t)}));
   for (size_t i = 0; i < owned.size(); ++i) result[i] = owned[i].release();

@@ -349,7 +349,7 @@ def test_what_asks_for_too_much_is_refused():
 def test_graphs_within_nodes_take_and_make_what_the_nodes_do():
     one = "{ z = Relu(x) }"
     for text, words in (
-        (f"y = Loop(n, , x) <body = b () => (float[n] z) {one}>", "body has 0 inputs and 1 outputs"),
+        (f"y = Loop(n, , x) <body = b () => (float[n] z) {one}>", "body has 0 inputs and 1 out"),
         (f"y = If(c) <then_branch = b (float[n] v) => (float[n] z) {one}, "
          f"else_branch = d () => (float[n] z) {one}>", "then_branch has 1 inputs"),
         (f"y = Scan(x) <num_scan_inputs = 3, body = b (float v) => (float[n] z) {one}>",

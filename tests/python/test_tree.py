@@ -190,7 +190,10 @@ def test_a_file_imports_nothing(tmp_path, monkeypatch):
     lazy.__getattr__ = lambda name: pytest.fail(f"{name} was asked for")
     monkeypatch.setitem(sys.modules, lazy.__name__, lazy)
     for name, said in [
-        ("chosen_by_a_file:A", "of chosen_by_a_file, which is not imported: import chosen_by_a_file"),
+        (
+            "chosen_by_a_file:A",
+            "of chosen_by_a_file, which is not imported: import chosen",
+        ),
         ("lazy_of_a_file:A", "of lazy_of_a_file, which is not there"),
         (".nests:Data", "which is not imported"),
         ("nests:Data.__init__", "which is none"),

@@ -182,7 +182,7 @@ class _Reader:
         kind, name, operands, attrs, results, origin, body, loop, states, times = raw
         made = Call(kind, name, [self.ref(v) for v in operands], list(attrs), len(results), origin)
         if kind == "op" and name == "to_device":
-            if list(attrs) == [_CPU]:
+            if attrs[0] == _CPU:  # to where, from where
                 raise Refused(f"it moves a tensor to the CPU{_at(origin)}: move results after the "
                               "call, a program computes on one device")  # fmt: skip
             # To where the rest is: positions and random numbers that are made on the CPU.

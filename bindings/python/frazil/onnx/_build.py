@@ -255,8 +255,8 @@ class Builder:
                 continue
             if states < 0 or scans < 1 or len(body.inputs) != takes or len(body.outputs) < makes:
                 self.problems[
-                    f"{where}: {key} has {len(body.inputs)} inputs and {len(body.outputs)} outputs, "
-                    f"the node has {given} and {wanted}"
+                    f"{where}: {key} has {len(body.inputs)} inputs and {len(body.outputs)} "
+                    f"outputs, the node has {given} and {wanted}"
                 ] = None
 
     def attributes(self, proto: Any, scope: _Scope, where: str) -> dict[str, Any]:
