@@ -104,12 +104,16 @@ Status TakeAndCheck(const TensorFile& file, std::string_view lines,
   return absl::OkStatus();
 }
 
-void FindWritten(const Block& block, std::vector<int>* inputs) {
+// The inputs that are written to, and whether tensors of the file are.
+void FindWritten(const Block& block, std::vector<int>* inputs, bool* tensors) {
   for (const auto& [cell, value] : block.writes) {
-    if (cell.kind == Ref::Kind::kParameter && !absl::c_linear_search(*inputs, cell.index))
+    if (cell.kind == Ref::Kind::kTensor) {
+      *tensors = true;
+    } else if (!absl::c_linear_search(*inputs, cell.index)) {
       inputs->push_back(cell.index);
+    }
   }
-  for (const Block::Case& one : block.cases) FindWritten(*one.block, inputs);
+  for (const Block::Case& one : block.cases) FindWritten(*one.block, inputs, tensors);
 }
 
 bool Fits(const Program::Named& named, const Tensor& tensor) {
@@ -175,7 +179,7 @@ StatusOr<std::shared_ptr<Loaded>> Loaded::Make(Texts texts, const Tensors& tenso
   if (!program.ok()) return Damaged(from, WithoutStop(program.status()));
   std::shared_ptr<Loaded> loaded(new Loaded);
   loaded->program_ = std::make_unique<Program>(*std::move(program));
-  FindWritten(loaded->program_->block, &loaded->written_);
+  FindWritten(loaded->program_->block, &loaded->written_, &loaded->trains_);
   loaded->texts_ = std::move(texts);
   if (loaded->name().empty()) loaded->texts_.name = "program";
   if (loaded->program_->tensors.size() != tensors.size())
@@ -186,6 +190,7 @@ StatusOr<std::shared_ptr<Loaded>> Loaded::Make(Texts texts, const Tensors& tenso
     if (it == tensors.end() || !it->second.status().ok() || !Fits(named, it->second))
       return Damaged(
           from, StrCat("'", named.name, "' is not there as ", Describe(*loaded->program_, named)));
+    if (!named.constant) loaded->state_.push_back(static_cast<int>(loaded->tensors_.size()));
     loaded->tensors_.push_back(it->second);
   }
   loaded->trace_ = std::make_unique<tracer::Trace>(loaded->name(), true);
@@ -216,7 +221,8 @@ int Loaded::InputNamed(std::string_view name) const {
 
 Status Loaded::CheckInputs(tracer::Cells inputs) const {
   if (inputs.size() != program_->inputs.size()) {
-    return TypeError("[", name(), "] takes ", program_->inputs.size(), " inputs (",
+    return TypeError("[", name(), "] takes ", program_->inputs.size(),
+                     program_->inputs.size() == 1 ? " input (" : " inputs (",
                      absl::StrJoin(input_types(), ", "), "), got ", inputs.size(), ".");
   }
   for (const Tensor* t : inputs) {
@@ -267,6 +273,7 @@ StatusOr<std::pair<DType, std::vector<int64_t>>> Loaded::InputType(
 Status Loaded::Profile(tracer::Cells inputs, std::vector<Tensor>* outputs,
                        std::vector<CallTime>* times) {
   FZ_RETURN_IF_ERROR(CheckInputs(inputs));
+  const WriterHold lock(&cells_);
   std::vector<Tensor*> tensors;
   for (Tensor& t : tensors_) tensors.push_back(&t);
   return Run(*program_, name(), {inputs, tensors}, outputs, times);
@@ -274,6 +281,16 @@ Status Loaded::Profile(tracer::Cells inputs, std::vector<Tensor>* outputs,
 
 Status Loaded::Call(tracer::Cells inputs, std::vector<Tensor>* outputs, tracer::Cells tensors) {
   FZ_RETURN_IF_ERROR(CheckInputs(inputs));
+  if (!tensors.empty()) return CallOn(inputs, tensors, outputs);  // who gives cells guards them
+  if (!trains_) {
+    const SharedHold lock(&cells_);
+    return CallOn(inputs, {}, outputs);
+  }
+  const WriterHold lock(&cells_);
+  return CallOn(inputs, {}, outputs);
+}
+
+Status Loaded::CallOn(tracer::Cells inputs, tracer::Cells tensors, std::vector<Tensor>* outputs) {
   SmallStack<Tensor*, 16> cells;
   for (Tensor* t : inputs) cells.push_back(t);
   for (Tensor* t : tensors) cells.push_back(t);
@@ -315,52 +332,59 @@ std::vector<Loaded::Named> Loaded::tensors() {
   return named;
 }
 
-std::vector<std::pair<std::string, Tensor*>> Loaded::state() {
-  std::vector<std::pair<std::string, Tensor*>> state;
-  for (size_t i = 0; i < tensors_.size(); ++i) {
-    if (!program_->tensors[i].constant) state.emplace_back(program_->tensors[i].name, &tensors_[i]);
-  }
+NamedTensors Loaded::state() const {
+  const SharedHold lock(&cells_);
+  NamedTensors state;
+  for (const int i : state_) state.emplace_back(program_->tensors[i].name, tensors_[i].Detach());
   return state;
+}
+
+Tensor Loaded::StateAt(int number) const {
+  const SharedHold lock(&cells_);
+  return tensors_[state_[number]].Detach();
 }
 
 StatusOr<ValueRef> Loaded::Fitting(const std::string& name, const Tensor& cell,
                                    const Tensor& value) const {
   FZ_RETURN_IF_ERROR(value.status());
   if (value.dtype() != cell.dtype() || value.shape() != cell.shape())
-    return ValueError("[load_state_dict] '", name, "' of ", this->name(), " is ",
-                      frazil::Describe(cell), ", got ", frazil::Describe(value), ".");
+    return ValueError("[set_state] '", name, "' of ", this->name(), " is ", frazil::Describe(cell),
+                      ", got ", frazil::Describe(value), ".");
   const Tensor copy = ops::to_device(Apply(OpId::k_copy, {&value}), cell.device());
   FZ_RETURN_IF_ERROR(copy.status());
   return copy.value_ref();
 }
 
-Status Loaded::SetOne(int number, const Tensor& value) {
-  const auto mine = state();
-  const auto& [name, cell] = mine[number];
-  FZ_ASSIGN_OR_RETURN(ValueRef fitting, Fitting(name, *cell, value));
+Status Loaded::SetStateAt(int number, const Tensor& value) {
+  const WriterHold lock(&cells_);
+  Tensor* cell = &tensors_[state_[number]];
+  FZ_ASSIGN_OR_RETURN(ValueRef fitting,
+                      Fitting(program_->tensors[state_[number]].name, *cell, value));
   tracer::Learning::Write(cell);
   cell->SetValue(std::move(fitting));
   return absl::OkStatus();
 }
 
-Status Loaded::SetState(const std::vector<std::pair<std::string, Tensor>>& tensors) {
+Status Loaded::SetState(const NamedTensors& tensors) {
   std::map<std::string_view, const Tensor*> given;
   for (const auto& [name, t] : tensors) given[name] = &t;
-  const auto mine = state();
+  const WriterHold lock(&cells_);
   std::vector<ValueRef> values;
-  for (const auto& [name, cell] : mine) {
+  for (const int i : state_) {
+    const std::string& name = program_->tensors[i].name;
     const auto it = given.find(name);
     if (it == given.end())
-      return ValueError("[load_state_dict] '", name, "' of ", this->name(), " is missing.");
-    FZ_ASSIGN_OR_RETURN(ValueRef value, Fitting(name, *cell, *it->second));
+      return ValueError("[set_state] '", name, "' of ", this->name(), " is missing.");
+    FZ_ASSIGN_OR_RETURN(ValueRef value, Fitting(name, tensors_[i], *it->second));
     values.push_back(std::move(value));
     given.erase(it);
   }
   if (!given.empty())
-    return ValueError("[load_state_dict] ", name(), " has no '", given.begin()->first, "'.");
-  for (size_t i = 0; i < mine.size(); ++i) {
-    tracer::Learning::Write(mine[i].second);
-    mine[i].second->SetValue(std::move(values[i]));
+    return ValueError("[set_state] ", name(), " has no '", given.begin()->first, "'.");
+  for (size_t i = 0; i < state_.size(); ++i) {
+    Tensor* cell = &tensors_[state_[i]];
+    tracer::Learning::Write(cell);
+    cell->SetValue(std::move(values[i]));
   }
   return absl::OkStatus();
 }

@@ -12,7 +12,8 @@
 // run its plan. Inside of a trace, a gradient or a vmap it is code like any other.
 //
 // Invariants: a file is believed where its digests agree, and checked all the same; what cannot be
-// loaded has touched nothing; a call that fails has written nothing; many threads may call one.
+// loaded has touched nothing; a call that fails has written nothing; many threads may call one, and
+// set and tell its state meanwhile: a call sees all of a state, and calls that write it take turns.
 #pragma once
 
 #include <map>
@@ -24,6 +25,7 @@
 
 #include "core/files/tensor_file.h"
 #include "core/tensor.h"
+#include "core/threads/shared_lock.h"
 #include "frozen/program.h"
 #include "frozen/run.h"
 #include "tracer/promise.h"
@@ -56,6 +58,8 @@ class Loaded {
   std::vector<std::string> input_names() const;
   // "f32[batch,64]", of each input.
   std::vector<std::string> input_types() const;
+  // Their names and ranges.
+  const std::vector<Program::Symbol>& sizes() const { return program_->symbols; }
   int results() const;
 
   // One call. The cells of inputs that the program writes to are replaced. `tensors`: cells for those
@@ -75,12 +79,13 @@ class Loaded {
     Tensor* cell;
   };
   std::vector<Named> tensors();
-  // Weights and states, which are cells of the program's: calls read and write them. Constants are
-  // not among them.
-  std::vector<std::pair<std::string, Tensor*>> state();
+  // Weights and states as they are: calls read and write them. Constants are not among them.
+  NamedTensors state() const;
   // Copies in what has these names; all of them have to be there, and fit.
-  Status SetState(const std::vector<std::pair<std::string, Tensor>>& tensors);
-  Status SetOne(int number, const Tensor& value);  // by its place in state()
+  Status SetState(const NamedTensors& tensors);
+  // The same of one, by its place in state().
+  Tensor StateAt(int number) const;
+  Status SetStateAt(int number, const Tensor& value);
 
   tracer::TraceStats stats();
   std::string Explain();
@@ -90,12 +95,17 @@ class Loaded {
   static StatusOr<std::shared_ptr<Loaded>> Of(const TensorFile& file, const std::string& path,
                                               Device device);
   Status CheckInputs(tracer::Cells inputs) const;
+  Status CallOn(tracer::Cells inputs, tracer::Cells tensors, std::vector<Tensor>* outputs);
   StatusOr<ValueRef> Fitting(const std::string& name, const Tensor& cell,
                              const Tensor& value) const;
   Texts texts_;
   std::unique_ptr<Program> program_;
   std::vector<int> written_;  // inputs that it writes to
+  bool trains_ = false;       // it writes to its own tensors
+  // Calls that only read the cells go on side by side; what writes to them is alone.
+  mutable SharedLock cells_;
   std::vector<Tensor> tensors_;
+  std::vector<int> state_;  // which of them are no constants
   std::unique_ptr<tracer::Trace> trace_;
   std::unique_ptr<tracer::Promise> promise_;
 };

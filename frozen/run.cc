@@ -9,10 +9,12 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/cord.h"
 #include "absl/strings/str_join.h"
 #include "core/backend.h"
 #include "core/functions/composite.h"
 #include "core/functions/indices.h"
+#include "core/functions/ops.h"
 #include "core/infer.h"
 #include "frozen/check.h"
 #include "tracer/learning.h"
@@ -22,6 +24,8 @@ namespace {
 
 using Sizes = absl::InlinedVector<int64_t, 4>;
 using Parameters = absl::Span<const Tensor>;
+
+constexpr absl::string_view kLocated = "frazil/located";  // an error that tells its line
 
 std::string TextOf(const Program& program, const Expression& dim) {
   return dim.is_constant() ? StrCat(dim.constant()) : program.symbols[dim.symbol()].name;
@@ -96,8 +100,26 @@ class Runner final : public tracer::StateObserver {
     }
   }
 
+  // Where it computes: where its tensors are, without any where its inputs are.
+  Device Where() const {
+    if (!cells_.tensors.empty()) return cells_.tensors[0]->device();
+    for (const Tensor* t : cells_.inputs) {
+      if (t->ok() && !(t->device() == Device())) return t->device();
+    }
+    return Device();
+  }
+
+  // One number of the CPU goes with tensors anywhere, as in eager calls.
+  bool IsHere(const Tensor& t) const {
+    if (t.device() == device_) return true;
+    const Layout& layout = *t.layout();
+    return t.device() == Device() && std::all_of(layout.strides_, layout.strides_ + layout.rank,
+                                                 [](int64_t stride) { return stride == 0; });
+  }
+
   // The sizes of the symbols, from the inputs.
   Status Bind() {
+    device_ = Where();
     sizes_.assign(program_.symbols.size(), -1);
     for (size_t i = 0; i < program_.inputs.size(); ++i) {
       const Program::Named& wanted = program_.inputs[i];
@@ -125,6 +147,10 @@ class Runner final : public tracer::StateObserver {
                    ", got ", frazil::Describe(given), ".");
         return given.dtype() == wanted.dtype ? ValueError(text) : TypeError(text);
       }
+      if (!IsHere(given))
+        return ValueError("[", name_, "] '", wanted.name, "' is on ", Name(given.device()),
+                          ", and the program on ", Name(device_),
+                          ": move it by to_device, or load the program there.");
     }
     return absl::OkStatus();
   }
@@ -132,9 +158,8 @@ class Runner final : public tracer::StateObserver {
   Status InRange(int symbol, int64_t extent, std::string_view input) const {
     const Program::Symbol& s = program_.symbols[symbol];
     if (extent >= s.low && extent <= s.high && extent % s.multiple_of == 0) return absl::OkStatus();
-    const std::string step = s.multiple_of == 1 ? "" : StrCat(", a multiple of ", s.multiple_of);
-    return ValueError("[", name_, "] ", s.name, " is from ", s.low, " to ", s.high, step, ", got ",
-                      extent, " in '", input, "': export it with another range.");
+    return ValueError("[", name_, "] ", frazil::frozen::Describe(s), ", got ", extent, " in '",
+                      input, "': export it with another range.");
   }
 
   Status MakeNumbers() {
@@ -311,10 +336,13 @@ class Runner final : public tracer::StateObserver {
 
   static Status Located(const Status& status, std::string_view origin) {
     const std::string_view text(status.message().data(), status.message().size());
-    if (origin.empty() || IsInterruption(status)) return status;
+    // The innermost line is told, not those of the loops and composites around it.
+    if (origin.empty() || IsInterruption(status) || status.GetPayload(kLocated)) return status;
     const bool stop = text.ends_with('.');
-    return MakeError(frazil::KindOf(status),
-                     StrCat(text.substr(0, text.size() - stop), " (", origin, ")."));
+    Status located = MakeError(frazil::KindOf(status),
+                               StrCat(text.substr(0, text.size() - stop), " (", origin, ")."));
+    located.SetPayload(kLocated, absl::Cord());
+    return located;
   }
   static bool IsInterruption(const Status& status) {
     const ErrorKind kind = frazil::KindOf(status);
@@ -365,6 +393,11 @@ class Runner final : public tracer::StateObserver {
     if (MayFail(call.op)) call.indices_checked = AreInRange(call);
     *result = frazil::Apply(call);
     FZ_RETURN_IF_ERROR(result->status());
+    // Of nothing: it has no operand that says where it is wanted.
+    if (call.op == OpId::k_iota && !(device_ == Device())) {
+      *result = ops::to_device(*result, device_);
+      FZ_RETURN_IF_ERROR(result->status());
+    }
     if (call.op == OpId::k_lu_factor) factors_.insert(Keep(*result));
     NoteRange(call, *result);
     return absl::OkStatus();
@@ -520,6 +553,7 @@ class Runner final : public tracer::StateObserver {
   const std::string_view name_;
   const Cells& cells_;
   std::vector<CallTime>* const times_;
+  Device device_;
   Sizes sizes_;
   std::vector<Frame> frames_;
   std::vector<Tensor> inputs_, numbers_;
@@ -549,6 +583,13 @@ bool AreOne(const Number& number, const Cells& cells) {
     seen.push_back(cell);
   }
   return false;
+}
+
+std::string Describe(const Program::Symbol& symbol) {
+  const bool ends = symbol.high < INT64_MAX / 2;
+  return StrCat(symbol.name, ends ? " is from " : " is at least ", symbol.low, ends ? " to " : "",
+                ends ? StrCat(symbol.high) : "",
+                symbol.multiple_of == 1 ? "" : StrCat(", a multiple of ", symbol.multiple_of));
 }
 
 Status Run(const Program& program, std::string_view name, const Cells& cells,

@@ -36,5 +36,7 @@ bool AreOne(const Number& number, const Cells& cells);
 
 // "f32[batch,64]".
 std::string Describe(const Program& program, const Program::Named& named);
+// "batch is from 1 to 64, a multiple of 8"; without an end "batch is at least 1".
+std::string Describe(const Program::Symbol& symbol);
 
 }  // namespace frazil::frozen

@@ -14,6 +14,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 FIRST = ("bindings/cpp/frazil.h", "bindings/cpp/c.h")
 INCLUDE = re.compile(r'^(\s*#\s*include\s*)"([^"]+)"', re.MULTILINE)
+# Before a program's own warnings, whichever it asks for: headers of libraries are not its concern.
+SYSTEM = "#pragma GCC system_header\n"
 VISIBLE = ("#pragma GCC visibility push(default)\n", "#pragma GCC visibility pop\n")
 
 
@@ -38,7 +40,7 @@ def installed_text(text, names):
         start, name = match.groups()
         return f"{start}<{installed_name(name)}>" if name in names else match.group()
 
-    return INCLUDE.sub(renamed, text)
+    return SYSTEM + INCLUDE.sub(renamed, text)
 
 
 def problems(root=ROOT):

@@ -75,7 +75,7 @@ StatusOr<npu::Type> TypeOf(std::string_view word) {
 StatusOr<std::string> MakeBytes(const std::string& data, std::mt19937_64* random) {
   constexpr std::string_view kZeros = "zeros:", kRandom = "random:", kTyped = "random.";
   const bool zeros = data.starts_with(kZeros), typed = data.starts_with(kTyped);
-  if (!zeros && !typed && !data.starts_with(kRandom)) return ReadFile(data);
+  if (!zeros && !typed && !data.starts_with(kRandom)) return ReadFile("frazil-npu", data);
   const size_t colon = data.find(':');
   if (colon == data.npos)
     return ValueError("[frazil-npu] '", data, "', expected random.TYPE:BYTES.");

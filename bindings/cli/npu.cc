@@ -25,7 +25,7 @@ bool IsBinary(std::string_view bytes) { return bytes.substr(0, 4) == "SNPU"; }
 
 // Either form; what it returns passes Validate.
 StatusOr<ProgramFile> LoadProgram(const std::string& path) {
-  FZ_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
+  FZ_ASSIGN_OR_RETURN(const std::string bytes, ReadFile("frazil-npu", path));
   if (IsBinary(bytes)) return npu::ReadProgram(bytes);
   ProgramFile file;
   FZ_ASSIGN_OR_RETURN(file.program, npu::Assemble(bytes));
@@ -35,7 +35,7 @@ StatusOr<ProgramFile> LoadProgram(const std::string& path) {
 
 StatusOr<Preset> LoadPreset(const std::string& name) {
   if (!name.ends_with(".json")) return npu::FindPreset(name);
-  FZ_ASSIGN_OR_RETURN(const std::string json, ReadFile(name));
+  FZ_ASSIGN_OR_RETURN(const std::string json, ReadFile("frazil-npu", name));
   return npu::PresetFromJson(json);
 }
 
@@ -73,7 +73,7 @@ class Command {
 
  private:
   Status Deliver(const std::string& bytes) {
-    if (options_.output != "-") return WriteFile(options_.output, bytes);
+    if (options_.output != "-") return WriteFile("frazil-npu", options_.output, bytes);
     outcome_.out += bytes;
     return absl::OkStatus();
   }
@@ -110,7 +110,7 @@ class Command {
       if (path == "-") {
         outcome_.out += arguments.Bytes(name);
       } else {
-        FZ_RETURN_IF_ERROR(WriteFile(path, arguments.Bytes(name)));
+        FZ_RETURN_IF_ERROR(WriteFile("frazil-npu", path, arguments.Bytes(name)));
       }
     }
     return absl::OkStatus();

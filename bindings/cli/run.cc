@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <map>
 #include <vector>
 
@@ -21,9 +22,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::string_view kUsage =
     "usage: frazil-run MODEL.frz [options]\n"
     "\n"
-    "Runs a program that fz.export wrote. Without --input, --bench and --profile it tells what "
-    "the\n"
-    "program takes.\n"
+    "Runs a program that fz.export wrote. Without options it tells what the program takes.\n"
     "\n"
     "  --input FILE.npy        the next input, in their order\n"
     "  --input NAME=FILE.npy   the input of that name\n"
@@ -34,7 +33,8 @@ constexpr std::string_view kUsage =
     "  --profile               time by line and operation, run one by one\n"
     "  --seconds S             how long --bench runs (1)\n"
     "  --device NAME           cpu (default), cuda, npu\n"
-    "  --threads N\n";
+    "  --threads N             how many threads kernels use (all cores)\n"
+    "  --version               that of frazil-run itself\n";
 
 struct Options {
   std::string model, device = "cpu";
@@ -50,8 +50,9 @@ Status WrongOption(std::string_view what) { return ValueError("[frazil-run] ", w
 StatusOr<Options> ParseArguments(absl::Span<const std::string> args) {
   Options options;
   for (size_t i = 0; i < args.size(); ++i) {
-    const std::string& arg = args[i];
-    if (arg == "--bench" || arg == "--profile") {
+    const size_t joined = args[i].starts_with("--") ? args[i].find('=') : std::string::npos;
+    const std::string arg = args[i].substr(0, joined);  // of --option=value, too
+    if (joined == std::string::npos && (arg == "--bench" || arg == "--profile")) {
       (arg == "--bench" ? options.bench : options.profile) = true;
       continue;
     }
@@ -65,8 +66,9 @@ StatusOr<Options> ParseArguments(absl::Span<const std::string> args) {
                                                       "--seconds", "--device", "--threads"};
     if (std::find(std::begin(kWithValue), std::end(kWithValue), arg) == std::end(kWithValue))
       return WrongOption(StrCat("'", arg, "' is no option"));
-    if (i + 1 == args.size()) return WrongOption(StrCat(arg, " needs a value"));
-    const std::string& value = args[++i];
+    if (joined == std::string::npos && i + 1 == args.size())
+      return WrongOption(StrCat(arg, " needs a value"));
+    const std::string value = joined == std::string::npos ? args[++i] : args[i].substr(joined + 1);
     const size_t equals = value.find('=');
     const bool named = equals != value.npos && equals > 0;
     if (arg == "--input") {
@@ -77,7 +79,8 @@ StatusOr<Options> ParseArguments(absl::Span<const std::string> args) {
     } else if (arg == "--device") {
       options.device = value;
     } else if (arg == "--seconds") {
-      if (!absl::SimpleAtod(value, &options.seconds) || !(options.seconds > 0))
+      if (!absl::SimpleAtod(value, &options.seconds) || !(options.seconds > 0) ||
+          std::isinf(options.seconds))
         return WrongOption(StrCat("--seconds '", value, "' is no time"));
     } else {
       int64_t number;
@@ -127,8 +130,14 @@ StatusOr<std::vector<Tensor>> InputsOf(const frozen::Loaded& program, const Opti
     if (at < 0)
       return WrongOption(
           StrCat("the program has no input ", name.empty() ? "left" : name, " for '", path, "'"));
-    FZ_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
+    if (inputs[at].defined()) return WrongOption(StrCat("'", names[at], "' has two --input"));
+    FZ_ASSIGN_OR_RETURN(const std::string bytes, ReadFile("frazil-run", path));
     FZ_ASSIGN_OR_RETURN(inputs[at], ParseNpy(bytes, path));
+  }
+  for (const auto& [name, size] : options.sizes) {
+    if (const auto sizes = program.sizes(); std::none_of(
+            sizes.begin(), sizes.end(), [&](const auto& known) { return known.name == name; }))
+      return WrongOption(StrCat("the program has no dynamic size ", name, " for --size"));
   }
   FZ_ASSIGN_OR_RETURN(const Device device, ParseDevice(options.device));
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -232,6 +241,7 @@ std::string About(const frozen::Loaded& program) {
   for (size_t i = 0; i < names.size(); ++i)
     StrAppend(&out, "input   ", names[i], ": ", types[i], "\n");
   StrAppend(&out, "results ", program.results(), "\n");
+  for (const auto& size : program.sizes()) StrAppend(&out, "size    ", Describe(size), "\n");
   return out;
 }
 
@@ -248,7 +258,7 @@ Status WriteResults(const std::vector<Tensor>& results, const Options& options, 
     if (options.outputs[i] == "-") {
       StrAppend(out, bytes);
     } else {
-      FZ_RETURN_IF_ERROR(WriteFile(options.outputs[i], bytes));
+      FZ_RETURN_IF_ERROR(WriteFile("frazil-run", options.outputs[i], bytes));
     }
   }
   return absl::OkStatus();
@@ -282,6 +292,10 @@ Outcome RunProgram(absl::Span<const std::string> args) {
   if (args.empty() || args[0] == "--help" || args[0] == "-h") {
     outcome.out = kUsage;
     outcome.status = args.empty() ? 2 : 0;
+    return outcome;
+  }
+  if (args[0] == "--version") {
+    outcome.out = StrCat("frazil-run ", FRAZIL_VERSION, "\n");
     return outcome;
   }
   try {

@@ -11,8 +11,9 @@
  *
  * Invariants: handles are opaque and freed once, by the function of their type (null is ignored);
  * what a function gives out through a pointer is the caller's, and is null or unchanged where it
- * fails; strings that it returns live as long as the handle they are of. Functions may be called from
- * many threads; one tensor or program may be used by several, as long as nobody frees it. */
+ * fails; strings that it returns live as long as the handle they are of. What asks about a handle that
+ * is null gets null, 0 bytes or -1. Functions may be called from many threads; one tensor or program
+ * may be used by several, as long as nobody frees it. */
 #ifndef FRAZIL_C_H_
 #define FRAZIL_C_H_
 
@@ -49,6 +50,7 @@ typedef enum frz_status {
 } frz_status;
 
 typedef enum frz_dtype {
+  FRZ_NO_DTYPE = -1, /* of null */
   FRZ_BOOL = 0,
   FRZ_I8,
   FRZ_I16,
@@ -69,6 +71,9 @@ typedef enum frz_dtype {
 FRZ_API int frz_abi_version(void);
 /* Of the last function of this thread that failed; "" if none has. */
 FRZ_API const char* frz_last_error(void);
+/* How many threads kernels use, from 1 on; before it FRAZIL_NUM_THREADS says, else all cores are used.
+ * Results do not depend on it. */
+FRZ_API frz_status frz_set_num_threads(int threads);
 
 /* -- Tensors: row-major arrays. Their elements are copied in and out. */
 
@@ -86,8 +91,12 @@ FRZ_API frz_status frz_tensor_read(const frz_tensor* tensor, void* data, size_t 
 
 /* -- Programs */
 
-/* device: null for the CPU, "cuda" ... */
+/* device: where the program computes, null for the CPU, "cuda" ... Tensors are moved there by the
+ * calls, and back by frz_tensor_read. */
 FRZ_API frz_status frz_load(const char* path, const char* device, frz_program** out);
+/* The same of a file's content, which is copied. */
+FRZ_API frz_status frz_load_bytes(const void* bytes, size_t size, const char* device,
+                                  frz_program** out);
 FRZ_API void frz_program_free(frz_program* program);
 FRZ_API const char* frz_program_name(const frz_program* program);
 FRZ_API int frz_program_inputs(const frz_program* program);

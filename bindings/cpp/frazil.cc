@@ -95,6 +95,13 @@ std::complex<double> complex_item(const Tensor& t) {
   return {item(Checked(ops::real(t), "complex_item")), item(Checked(ops::imag(t), "complex_item"))};
 }
 
+Tensor to_device(const Tensor& t, std::string_view device) {
+  Initialize();
+  const auto where = ParseDevice(device);
+  ThrowIf(where.status());
+  return Checked(ops::to_device(t, *where), "to_device");
+}
+
 NamedTensors load(const std::string& path, Remarks* metadata) {
   auto file = LoadTensors("load", path);
   ThrowIf(file.status());

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstring>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -230,9 +231,14 @@ inline Tensor arange(const Number& start, const Number& stop, const Number& step
 // Copies `data` (row-major, as many elements as `shape` has).
 template <typename T>
 Tensor tensor(const std::vector<T>& data, const Shape& shape);
+// The same of an array that is no vector: std::span(pointer, elements).
+template <typename T>
+Tensor tensor(std::span<const T> data, const Shape& shape);
 // Copies the elements out in row-major order; T must be the tensor's element type.
 template <typename T>
 std::vector<T> to_vector(const Tensor& t);
+// The same elements in the memory of a device, "cpu", "cuda" ...: Python's x.to_device().
+Tensor to_device(const Tensor& t, std::string_view device);
 // The one element of a tensor as a double, or as a complex number.
 double item(const Tensor& t);
 std::complex<double> complex_item(const Tensor& t);
@@ -325,6 +331,11 @@ Tensor DenseReady(const Tensor& t, DType expected);
 
 template <typename T>
 Tensor tensor(const std::vector<T>& data, const Shape& shape) {
+  return cpp_internal::FromBytes(data.data(), data.size(), shape, DTypeOf<T>::value);
+}
+
+template <typename T>
+Tensor tensor(std::span<const T> data, const Shape& shape) {
   return cpp_internal::FromBytes(data.data(), data.size(), shape, DTypeOf<T>::value);
 }
 

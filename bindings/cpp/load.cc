@@ -7,13 +7,28 @@
 
 namespace frazil::jit {
 
-Program load(const std::string& path, std::string_view device) {
+namespace {
+
+Device DeviceOf(std::string_view name) {
   Initialize();
-  const auto where = ParseDevice(std::string(device));
-  ThrowIf(where.status());
-  auto loaded = frozen::Loaded::Load(path, *where);
+  const auto device = ParseDevice(name);
+  ThrowIf(device.status());
+  return *device;
+}
+
+Program Made(StatusOr<std::shared_ptr<frozen::Loaded>> loaded) {
   ThrowIf(loaded.status());
   return Program(*std::move(loaded));
+}
+
+}  // namespace
+
+Program load(const std::string& path, std::string_view device) {
+  return Made(frozen::Loaded::Load(path, DeviceOf(device)));
+}
+
+Program load_bytes(std::string_view bytes, std::string_view device) {
+  return Made(frozen::Loaded::Parse(bytes, "the bytes", DeviceOf(device)));
 }
 
 std::vector<Tensor> Program::call_on(const std::vector<Tensor*>& inputs) const {
@@ -40,8 +55,8 @@ std::vector<Tensor> Program::call(const NamedTensors& inputs) const {
   for (const auto& [name, tensor] : inputs) {
     const int i = loaded_->InputNamed(name);
     if (i < 0 || ordered[i].defined())
-      throw Error(ValueError("[", loaded_->name(), "] ", i < 0 ? "has no input" : "is given twice",
-                             " '", name, "': its inputs are ",
+      throw Error(ValueError("[", loaded_->name(), "] '", name, "' is ",
+                             i < 0 ? "no input" : "given twice", ": the inputs are ",
                              absl::StrJoin(loaded_->input_names(), ", "), "."));
     ordered[i] = tensor;
   }
@@ -65,12 +80,7 @@ std::vector<std::string> Program::input_types() const { return loaded_->input_ty
 int Program::results() const { return loaded_->results(); }
 std::string Program::explain() const { return loaded_->Explain(); }
 
-std::vector<std::pair<std::string, Tensor>> Program::state() const {
-  NamedTensors state;
-  for (const auto& [name, cell] : loaded_->state()) state.emplace_back(name, cell->Detach());
-  return state;
-}
-
+NamedTensors Program::state() const { return loaded_->state(); }
 void Program::set_state(const NamedTensors& tensors) const { ThrowIf(loaded_->SetState(tensors)); }
 
 }  // namespace frazil::jit

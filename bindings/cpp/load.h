@@ -10,7 +10,7 @@
 // belong to the program: calls write to the states, state() tells them, set_state() sets them.
 //
 // Invariants: copies share one program and its tensors; whatever is wrong is an Error with the
-// message that Python shows; many threads may call one program.
+// message that Python shows; many threads may call one program, and tell and set its state meanwhile.
 #pragma once
 
 #include <memory>
@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "bindings/cpp/error.h"
+#include "core/files/tensor_file.h"
 
 #pragma GCC visibility push(default)
 namespace frazil::frozen {
@@ -28,9 +29,6 @@ class Loaded;
 namespace frazil::jit {
 
 class Program {
-  // frazil::NamedTensors, which io has, too.
-  using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
-
  public:
   explicit Program(std::shared_ptr<frozen::Loaded> loaded) : loaded_(std::move(loaded)) {}
 
@@ -65,8 +63,10 @@ class Program {
   std::shared_ptr<frozen::Loaded> loaded_;
 };
 
-// `device`: where it computes, such as "cpu" or "cuda".
+// `device`: where it computes, such as "cpu" or "cuda"; inputs are to be there (to_device).
 Program load(const std::string& path, std::string_view device = "cpu");
+// The same of a file's content: what is embedded, or was received.
+Program load_bytes(std::string_view bytes, std::string_view device = "cpu");
 
 }  // namespace frazil::jit
 #pragma GCC visibility pop

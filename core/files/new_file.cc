@@ -57,7 +57,8 @@ StatusOr<NewFile> NewFile::Create(std::string_view op, const std::string& path) 
     return made.Failed("write");
   }
   made.folder_ = slash == std::string::npos ? "." : made.target_.substr(0, slash + 1);
-  std::string temporary = StrCat(made.folder_, "/.", name, ".XXXXXX.tmp");
+  constexpr size_t kLongest = 240;  // of 255, with what is added
+  std::string temporary = StrCat(made.folder_, "/.", name.substr(0, kLongest), ".XXXXXX.tmp");
   made.file_ = OpenFile(mkostemps(temporary.data(), 4, O_CLOEXEC));
   if (!made.file_) return made.Failed("write");
   made.temporary_ = std::move(temporary);

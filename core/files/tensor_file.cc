@@ -222,7 +222,8 @@ StatusOr<TensorFile> TensorsIn(std::string_view op, std::string_view what, char*
 }
 
 StatusOr<TensorFile> LoadTensors(std::string_view op, const std::string& path) {
-  const OpenFile file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // Not waiting for who might write to a pipe.
+  const OpenFile file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat s;
   if (!file || fstat(file.get(), &s) != 0) return SystemError(op, "open", path);
   if (!S_ISREG(s.st_mode)) {

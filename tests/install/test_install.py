@@ -66,8 +66,8 @@ def check(built, paths):
 def test_a_compiler_and_pkg_config(program, paths):
     flags = run("pkg-config", "--cflags", "--libs", "frazil", **paths).split()
     assert "-lfrazil" in flags
-    run("g++", "-std=c++20", "-Wall", "-Werror", "-Iother", "program.cc", "-o", "it", *flags,
-        cwd=program)  # fmt: skip
+    run("g++", "-std=c++20", "-Wall", "-Wextra", "-Wshadow", "-Werror", "-Iother", "program.cc",
+        "-o", "it", *flags, cwd=program)  # fmt: skip
     check(program / "it", paths)
 
 

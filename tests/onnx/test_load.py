@@ -302,6 +302,70 @@ def test_tensors_must_hold_what_they_claim(fields):
         fz.onnx.load(with_tensor(**fields).SerializeToString())
 
 
+def sparse(dims, places, values):
+    model = parsed("g (float[n] x) => (float[n] y) { y = Add(x, w) }")
+    made = model.graph.sparse_initializer.add(dims=dims)
+    made.values.CopyFrom(numpy_helper.from_array(np.asarray(values, np.float32), "w"))
+    made.indices.CopyFrom(numpy_helper.from_array(np.asarray(places, np.int64), "i"))
+    return model.SerializeToString()
+
+
+def test_sparse_tensors():
+    for places in ([1, 3], [[1], [3]]):
+        module = fz.onnx.load(sparse([5], places, [2, 4]))
+        assert module(fz.zeros(5)).tolist() == [0, 2, 0, 4, 0]
+    assert fz.onnx.load(sparse([0], np.zeros((0, 1)), []))(fz.zeros(1)).tolist() == []
+    for dims, places, values, words in (
+        ([5], [5], [1], "outside of its shape"),
+        ([5], [-1], [1], "outside of its shape"),
+        ([2, 2], [[0, 2]], [1], "outside of its shape"),
+        ([5], [1, 2], [1], "has indices of shape"),
+        ([2, 2], [[0]], [1], "has indices of shape"),
+        ([100_000, 100_000], [5], [1], "claims to be of shape"),
+        ([1 << 62, 1 << 62], [5], [1], "claims to be of shape"),
+        ([-5], [0], [1], "claims to be of shape"),
+    ):
+        with pytest.raises(ValueError, match=rf"sparse tensor 'w' .*{words}"):
+            fz.onnx.load(sparse(dims, places, values))
+
+
+def test_what_asks_for_too_much_is_refused():
+    for text, words in (
+        ("y = Split<num_outputs = 1099511627776>(x)", "3 elements do not part into"),
+        ("y = Split<num_outputs = 0>(x)", "3 elements do not part into 0"),
+        ("y = Cast<to = 999>(x)", "no data type 999"),
+        ("a = Constant<value_float = 0.0>() b = Constant<value_float = 1e30>() "
+         "c = Constant<value_float = 1.0>() y = Range(a, b, c)", "no range goes from 0.0 to 1.0"),
+        ("a = Constant<value_int = 0>() b = Constant<value_int = 4611686018427387904>() "
+         "c = Constant<value_int = 1>() y = Range(a, b, c)", "no range goes from 0 to 46116"),
+        ("a = Constant<value_int = 0>() b = Constant<value_int = 4>() y = Range(a, b, a)",
+         "no range goes from 0 to 4 by 0"),
+    ):  # fmt: skip
+        module = fz.onnx.load(parsed(f"g (float[n] x) => (float[n] y) {{ {text} }}"))
+        with pytest.raises(ValueError, match=words):
+            module(fz.ones(3))
+
+
+def test_graphs_within_nodes_take_and_make_what_the_nodes_do():
+    one = "{ z = Relu(x) }"
+    for text, words in (
+        (f"y = Loop(n, , x) <body = b () => (float[n] z) {one}>", "body has 0 inputs and 1 out"),
+        (f"y = If(c) <then_branch = b (float[n] v) => (float[n] z) {one}, "
+         f"else_branch = d () => (float[n] z) {one}>", "then_branch has 1 inputs"),
+        (f"y = Scan(x) <num_scan_inputs = 3, body = b (float v) => (float[n] z) {one}>",
+         "body has 1 inputs"),
+    ):  # fmt: skip
+        model = parsed(f"g (float[n] x, bool c, int64 n) => (float[n] y) {{ {text} }}")
+        with pytest.raises(ValueError, match=words):
+            fz.onnx.load(model)
+
+
+def test_a_message_does_not_repeat_a_whole_file():
+    with pytest.raises(ValueError, match="claims to be of shape") as error:
+        fz.onnx.load(with_tensor(dims=[1] * 100_000, raw_data=b"1234").SerializeToString())
+    assert len(str(error.value)) < 400
+
+
 def external(tmp_path, location, **more):
     model = with_tensor(dims=[2])
     tensor = model.graph.initializer[0]

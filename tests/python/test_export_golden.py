@@ -57,6 +57,28 @@ def test_frazil_run(kept, tmp_path):
     assert "matmul" in out and "golden.py:" in out
 
 
+def test_what_frazil_run_tells_and_takes(kept, tmp_path):
+    status, out, _ = run(GOLDEN)
+    assert status == 0 and "\nsize    batch is from 5 to 64\n" in out
+    assert run("--version") == (0, f"frazil-run {fz.__version__}\n", "")
+    status, out, err = run(GOLDEN, "--size=batch=6", "--bench", "--seconds=0.01")
+    assert (status, err) == (0, "") and "median" in out
+    # What is written is there whole or as it was, and goes to what is no file, too.
+    inputs = [f"--input={save(tmp_path, kept, name)}" for name in ("x_down5", "i_down5")]
+    result = tmp_path / "y.npy"
+    result.write_bytes(b"old")
+    result.chmod(0o640)
+    for _ in range(2):
+        assert run(GOLDEN, *inputs, "--output", result, "--output", "/dev/null")[0] == 0
+        assert np.load(result).shape == (3, 3) and result.stat().st_mode & 0o777 == 0o640
+    assert [path.name for path in tmp_path.iterdir() if path.suffix == ".tmp"] == []
+
+
+def save(folder, kept, name):
+    np.save(folder / f"{name}.npy", kept[name])
+    return folder / f"{name}.npy"
+
+
 def test_wrong_command_lines(tmp_path):
     (tmp_path / "x.npy").write_bytes(b"no array")
     for args, status, message in (
@@ -70,6 +92,11 @@ def test_wrong_command_lines(tmp_path):
         ((GOLDEN, "--input", tmp_path / "x.npy"), 1, "is no .npy file or is damaged"),
         ((GOLDEN, "--size", "batch=6", "--output", "a", "--output", "b", "--output", "c"), 1,
          "there are 3 --output for 2 results"),
+        ((GOLDEN, "--size", "bath=6"), 1, "the program has no dynamic size bath"),
+        ((GOLDEN, "--bench=1"), 2, "'--bench' is no option"),
+        ((GOLDEN, "--seconds", "inf"), 2, "--seconds 'inf' is no time"),
+        ((GOLDEN, "--input", "x=a", "--input", "x=b"), 1, "[frazil-run] cannot open 'a'"),
+        ((GOLDEN, "--size", "batch=6", "--output", tmp_path), 1, "[frazil-run] cannot open"),
         ((GOLDEN, "--size", "batch=100"), 1, "[golden] batch is from 5 to 64, got 100 in 'x'"),
     ):  # fmt: skip
         got, _, err = run(*args)
@@ -124,6 +151,26 @@ assert lib.frz_program_set_state(model, 99, state) == 3
 for t in (state, tx, ti): lib.frz_tensor_free(t)
 lib.frz_program_free(model)
 lib.frz_program_free(None)
+# From memory, and on another device: tensors go there and come back.
+content = open({os.fsencode(GOLDEN)!r}, "rb").read()
+bytes_of = lib.frz_load_bytes
+bytes_of.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, P]
+for device in (None, b"npu"):
+    model, tx, ti = P(), P(), P()
+    assert bytes_of(content, len(content), device, ctypes.byref(model)) == 0, lib.frz_last_error()
+    assert lib.frz_tensor_new(11, 2, shape, x, ctypes.byref(tx)) == 0
+    assert lib.frz_tensor_new(4, 1, (ctypes.c_int64 * 1)(3), i, ctypes.byref(ti)) == 0
+    for _ in range(4):
+        assert lib.frz_call(model, 2, (P * 2)(tx, ti), 2, results) == 0, lib.frz_last_error()
+        again = ctypes.create_string_buffer(len(y))
+        assert lib.frz_tensor_read(P(results[0]), again, len(y)) == 0
+        [lib.frz_tensor_free(P(r)) for r in results]
+    assert device or again.raw == y.raw
+    for t in (tx, ti): lib.frz_tensor_free(t)
+    lib.frz_program_free(model)
+model = P()
+assert bytes_of(content, 100, None, ctypes.byref(model)) == 2 and not model
+assert b"[load_program] 'the bytes' is no" in lib.frz_last_error()
 sys.stdout.write(y.raw.hex())
 """
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}

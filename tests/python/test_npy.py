@@ -1,5 +1,6 @@
 """fz.io.save_npy, load_npy, save_npz and load_npz: NumPy's files, and what is none."""
 
+import copy
 import io
 import struct
 import zipfile
@@ -90,6 +91,8 @@ HOSTILE = {
     "more": (npy(head(), bytes(17)), "takes 16 bytes, and 17 follow"),
     "bools": (npy(head("'|b1'"), b"\x01\x02"), "bools that are neither 0 nor 1"),
     "no dtype": (npy(head("'<q9'")), ""),
+    "many axes": (npy(head(shape="(" + "1, " * 100 + ")"), bytes(8)), "has 100 axes, at most 16"),
+    "a bool for a size": (npy(head(shape="(True,)"), bytes(8)), "at most 16 integers"),
 }  # fmt: skip
 
 
@@ -120,6 +123,24 @@ def test_what_has_no_numbers(path, array):
         np.save(file, array, allow_pickle=True)
     with pytest.raises(TypeError, match=r"\[load_npy\] '.*' holds .*, and frazil has numbers"):
         load_npy(path)
+
+
+def test_archives_whose_members_share_their_bytes(path):
+    """A small file that would be any number of large arrays: the same member under many names."""
+    count, body = 300, npy(head(shape="(100000,)"), bytes(800_000))
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a000.npy", body)
+        (member,) = archive.infolist()
+        for i in range(1, count):
+            other = copy.copy(member)
+            other.filename = f"a{i:03}.npy"
+            archive.filelist.append(other)
+            archive.NameToInfo[other.filename] = other
+        archive._didModify = True
+    path.write_bytes(stream.getvalue())
+    with pytest.raises(ValueError, match=r"is damaged: its arrays take \d+ bytes packed, it has"):
+        load_npz(path)
 
 
 def test_damaged_archives(path):

@@ -2,7 +2,9 @@
 
 import collections
 import dataclasses
+import json
 import sys
+import types
 
 import pytest
 from nests import Data, Frozen, Items, Line, Ordered, Pair
@@ -170,7 +172,7 @@ def test_files_of_classes_that_changed(tmp_path, monkeypatch):
     here = sys.modules[Data.__module__]
     fz.save(tmp_path / "x", Data(1))
     monkeypatch.delattr(here, "Data")
-    with pytest.raises(ValueError, match="class Data of .*, which cannot be imported"):
+    with pytest.raises(ValueError, match="class Data of .*, which is not there"):
         fz.load(tmp_path / "x")
     other = dataclasses.make_dataclass("Data", ["w", "size"])
     monkeypatch.setattr(here, "Data", other, raising=False)
@@ -179,6 +181,30 @@ def test_files_of_classes_that_changed(tmp_path, monkeypatch):
     monkeypatch.setattr(here, "Data", int)
     with pytest.raises(ValueError, match="is another kind of class"):
         fz.load(tmp_path / "x")
+
+
+def test_a_file_imports_nothing(tmp_path, monkeypatch):
+    (tmp_path / "chosen_by_a_file.py").write_text("raise SystemExit('it ran')\nclass A: pass\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    lazy = types.ModuleType("lazy_of_a_file")
+    lazy.__getattr__ = lambda name: pytest.fail(f"{name} was asked for")
+    monkeypatch.setitem(sys.modules, lazy.__name__, lazy)
+    for name, said in [
+        (
+            "chosen_by_a_file:A",
+            "of chosen_by_a_file, which is not imported: import chosen",
+        ),
+        ("lazy_of_a_file:A", "of lazy_of_a_file, which is not there"),
+        (".nests:Data", "which is not imported"),
+        ("nests:Data.__init__", "which is none"),
+        (5, "damaged structure"),
+    ]:
+        structure = {"fields": {"w": {"value": 1}, "name": {"value": "x"}}, "class": name}
+        metadata = {"structure": json.dumps(structure), "names": "[]"}
+        fz.io.save_safetensors(tmp_path / "x", {}, metadata)
+        with pytest.raises(ValueError, match=said):
+            fz.load(tmp_path / "x")
+    assert "chosen_by_a_file" not in sys.modules
 
 
 def test_what_is_not_saved(tmp_path):

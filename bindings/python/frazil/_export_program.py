@@ -36,6 +36,7 @@ _SHORT = {
     "float32": "f32", "float64": "f64", "complex64": "c64", "complex128": "c128",
 }  # fmt: skip
 # Whose bodies frazil has, from operands and attributes (frozen/run.cc).
+_CPU = 0  # its word among devices (core/device.h)
 _KNOWN = {"silu", "gelu", "softmax", "log_softmax", "layer_norm", "positions_of"}
 
 
@@ -190,8 +191,11 @@ class _Reader:
         kind, name, operands, attrs, results, origin, body, loop, states, times = raw
         made = Call(kind, name, [self.ref(v) for v in operands], list(attrs), len(results), origin)
         if kind == "op" and name == "to_device":
-            raise Refused(f"it moves a tensor to another device{_at(origin)}: move inputs before "
-                          "the call, a program computes where they are")  # fmt: skip
+            if attrs[0] == _CPU:  # to where, from where
+                raise Refused(f"it moves a tensor to the CPU{_at(origin)}: move results after the "
+                              "call, a program computes on one device")  # fmt: skip
+            # To where the rest is: positions and random numbers that are made on the CPU.
+            made.name, made.attrs = "copy", []
         if kind == "op" and name.startswith("sparse_"):
             raise Refused(f"it multiplies a sparse matrix{_at(origin)}, which saved programs "
                           "cannot: make it dense before")  # fmt: skip

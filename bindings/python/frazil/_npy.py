@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["load_npy", "load_npz", "save_npy", "save_npz"]
 
 _PART = 1 << 23  # bytes read at once where somebody looks
+_RANK = 16  # kMaxRank, core/layout.h
 _SIZES = {"b": (1,), "i": (1, 2, 4, 8), "u": (1, 2, 4, 8), "f": (2, 4, 8), "c": (8, 16)}
 
 
@@ -158,6 +159,7 @@ def load_npz(path: str | PathLike[str]) -> dict[str, Tensor]:
     with open(path, "rb") as file:
         try:
             with zipfile.ZipFile(file) as archive:
+                _check_places(archive, file, path)
                 for member in archive.infolist():
                     name = member.filename.removesuffix(".npy")
                     if name in out or name == member.filename:
@@ -172,6 +174,16 @@ def load_npz(path: str | PathLike[str]) -> dict[str, Tensor]:
         ) as error:  # fmt: skip
             raise _damaged("load_npz", f"'{path}'", "npz", error) from None
     return out
+
+
+def _check_places(archive: zipfile.ZipFile, file: BinaryIO, path: Any) -> None:
+    """Members that share their bytes would make a small file any number of large arrays."""
+    packed = sum(member.compress_size for member in archive.infolist())
+    have = file.seek(0, io.SEEK_END)
+    if packed > have:
+        raise _damaged(
+            "load_npz", f"'{path}'", "npz", f"its arrays take {packed} bytes packed, it has {have}"
+        )
 
 
 def write_file(op: str, path: Any, data: bytes | memoryview) -> None:
@@ -217,6 +229,10 @@ def _read(stream: BinaryIO | Any, size: int, op: str, where: str) -> Tensor:
             "numbers of it with NumPy."
         )
     begin = stream.tell()
+    if len(shape) > _RANK or not all(type(n) is int for n in shape):
+        raise _damaged(
+            op, where, "npy", f"its shape has {len(shape)} axes, at most {_RANK} integers are read"
+        )
     need = math.prod(shape) * dtype.itemsize
     if need != size - begin or any(n < 0 for n in shape):
         raise _damaged(

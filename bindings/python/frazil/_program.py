@@ -195,40 +195,46 @@ def _structure_of(about: Any) -> tuple[list[tuple[str, Any]], Any]:
             inputs = [(name, {"input": i}) for i, (name, _) in enumerate(about["inputs"])]
             return inputs, {"tuple": [{"output": i} for i in range(about["results"])]}
         arguments = [(name, item) for name, item in structure["arguments"]]
-        numbers: tuple[list[int], list[int]] = [], []
-        for name, item in [*arguments, ("", structure["result"])]:
-            if not isinstance(name, str):
-                raise ValueError("a name is no string")
-            _check(item, *numbers, 0)
-        if sorted(numbers[0]) != list(range(len(about["inputs"]))) or numbers[1] != list(
+        names = [name for name, _ in arguments]
+        if not all(isinstance(name, str) for name in names) or len({*names}) != len(names):
+            raise ValueError("the names of its arguments are not strings that differ")
+        inputs: list[int] = []
+        outputs: list[int] = []
+        for _, item in arguments:
+            _check(item, "input", inputs, 0)
+        _check(structure["result"], "output", outputs, 0)
+        if sorted(inputs) != list(range(len(about["inputs"]))) or outputs != list(
             range(about["results"])
         ):
             raise ValueError("inputs and results are not the program's")
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(
             f"[load_program] the structure of its arguments is damaged: {error}."
         ) from None
     return arguments, structure["result"]
 
 
-def _check(item: Any, inputs: list[int], outputs: list[int], depth: int) -> None:
+def _check(item: Any, tensor: str, numbers: list[int], depth: int) -> None:
+    """`tensor`: what a leaf is called, "input" or "output"; `numbers`: to which theirs are added."""
     ((kind, what),) = item.items()
     if depth > 64:
         raise ValueError("it is too deep")
-    if kind in ("input", "output"):
+    if kind == tensor:
         if type(what) is not int:
             raise ValueError(f"{what!r} is no number of a tensor")
-        (inputs if kind == "input" else outputs).append(what)
+        numbers.append(what)
     elif kind in ("dict", "named"):
-        if kind == "named" and not (isinstance(what[0], str) and what[0].isidentifier()):
-            raise ValueError(f"{what[0]!r} is no name of a class")
-        for key, inner in what[1] if kind == "named" else what:
-            if not isinstance(key, str) or (kind == "named" and not key.isidentifier()):
+        fields = what[1] if kind == "named" else what
+        for key, inner in fields:
+            if not isinstance(key, str):
                 raise ValueError(f"{key!r} is no name")
-            _check(inner, inputs, outputs, depth + 1)
+            _check(inner, tensor, numbers, depth + 1)
+        if kind == "named":  # which names can be, the standard library knows
+            make: Any = collections.namedtuple  # of names that type checkers do not know
+            make(what[0], [key for key, _ in fields])
     elif kind in ("list", "tuple"):
         for inner in what:
-            _check(inner, inputs, outputs, depth + 1)
+            _check(inner, tensor, numbers, depth + 1)
     elif kind not in ("fixed", "state"):
         raise ValueError(f"{kind!r} is unknown")
 

@@ -19,8 +19,9 @@ Here: `save` and `load`, which are frazil.save and frazil.load, too; `save_safet
 
 from __future__ import annotations
 
-import importlib
+import inspect
 import json
+import sys
 from typing import TYPE_CHECKING, Any
 
 from frazil import _frazil as _fz
@@ -103,9 +104,9 @@ def save(path: str | PathLike[str], tree: Any) -> None:
 def load(path: str | PathLike[str]) -> Any:
     """Reads what save wrote; any other safetensors file gives a dict of its tensors by name.
 
-    The file is mapped: elements are read when they are used first. Classes that the file names are
-    imported, and must be what they were: nothing else of them runs, but for the unflatten of those
-    that were registered.
+    The file is mapped: elements are read when they are used first. Classes that the file names must
+    be what they were, of modules that the program has imported: a file imports nothing. Nothing of
+    them runs, but for the unflatten of those that were registered.
 
     Parameters
     ----------
@@ -121,7 +122,7 @@ def load(path: str | PathLike[str]) -> Any:
     OSError
         If it cannot be opened.
     ValueError
-        If it is damaged, or if a class cannot be imported or has other fields by now.
+        If it is damaged, or if a class is not there or has other fields by now.
 
     >>> import os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "state.safetensors")
@@ -250,7 +251,7 @@ class _Writer:
 def _name_of(cls, path):
     name = f"{cls.__module__}:{cls.__qualname__}"
     try:
-        found = _import(name)
+        found = _class_of(name)
     except _ClassError:
         found = None
     if found is not cls:
@@ -261,15 +262,22 @@ def _name_of(cls, path):
     return name
 
 
-def _import(name):
+def _class_of(name):
+    """The class of that name. No module is imported for it, nor asked to make it: either would run
+    code that a file has chosen."""
     module, _, path = name.partition(":")
-    try:
-        found = importlib.import_module(module)
-        for part in path.split("."):
-            found = getattr(found, part)
-    except (ImportError, AttributeError, ValueError) as error:
+    if module not in sys.modules:
         raise _ClassError(
-            f"holds an object of class {path} of {module}, which cannot be imported: {error}. "
+            f"holds an object of class {path} of {module}, which is not imported: import {module}, "
+            "if that is what you expect there, and load again."
+        )
+    found = sys.modules[module]
+    try:
+        for part in path.split("."):
+            found = inspect.getattr_static(found, part)
+    except AttributeError:
+        raise _ClassError(
+            f"holds an object of class {path} of {module}, which is not there. "
             "Make it importable under this name, and load again."
         ) from None
     if not isinstance(found, type):
@@ -286,7 +294,7 @@ class _Reader:
         ((word, inside),) = ((w, i) for w, i in node.items() if w not in ("class", "rest"))
         if word in ("tensor", "type") or (word == "value" and inside is not None):
             self.nodes.append((_LEAF, 0, None, None, None))
-            read = {"tensor": self.tensors.__getitem__, "type": _import}
+            read = {"tensor": self.tensors.__getitem__, "type": _class_of}
             self.leaves.append(read[word](inside) if word in read else inside)
             return
         if word == "dict" and isinstance(inside, list):
@@ -294,7 +302,7 @@ class _Reader:
         keys = tuple(inside) if isinstance(inside, dict) else None
         kind = _NONE if word == "value" else _KINDS[word]
         if cls is not None:
-            cls = _import(cls)
+            cls = _class_of(cls)
             kind = _check(kind, cls, keys)
             if rest is not None:
                 reader = _Reader(self.tensors)

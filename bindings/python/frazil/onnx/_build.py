@@ -14,7 +14,7 @@ import numpy as np
 from frazil._progress import progress as _progress
 from frazil.onnx import _conversions  # noqa: F401 -- fills the table
 from frazil.onnx._plan import NOTHING, SINK, Body, Node
-from frazil.onnx._reading import array_of_proto, package
+from frazil.onnx._reading import array_of_proto, array_of_sparse, package
 from frazil.onnx._table import HOST, OWN, Conversion, find
 from frazil.onnx._values import Host
 
@@ -144,17 +144,9 @@ class Builder:
         return uses
 
     def array(self, proto: Any) -> np.ndarray[Any, Any]:
-        if not hasattr(proto, "indices"):
-            return array_of_proto(proto, self.folder)
-        values = array_of_proto(proto.values, self.folder)
-        places = array_of_proto(proto.indices, self.folder)
-        dims = tuple(proto.dims)
-        dense = np.zeros(dims, values.dtype)
-        if places.ndim == 2:
-            dense[tuple(places.T)] = values
-        else:
-            dense.reshape(-1)[places] = values
-        return dense
+        if hasattr(proto, "indices"):
+            return array_of_sparse(proto, self.folder)
+        return array_of_proto(proto, self.folder)
 
     def define(self, scope: _Scope, name: str, what: str) -> int:
         if name in scope.names:
@@ -208,6 +200,8 @@ class Builder:
         self.operators.add((domain, name))
         attributes = self.attributes(proto, scope, where)
         self.fits(row, attributes, inputs, where)
+        if row.control:
+            self.bodies_fit(name, opset, attributes, len(inputs), len(proto.output), where)
         before, inputs = self.prepared(row, attributes, inputs, where)
         outputs = tuple(self.define(scope, n, where) if n else SINK for n in proto.output)
         node = Node(row, attributes, inputs, outputs, where, self.device)
@@ -261,6 +255,26 @@ class Builder:
         missing = sorted(row.needed - set(attributes))
         if missing:
             self.problems[f"{where}: attributes {', '.join(missing)} are missing"] = None
+
+    def bodies_fit(
+        self, name: str, opset: int, attributes: dict[str, Any], given: int, wanted: int, where: str
+    ) -> None:
+        """Whether graphs within a node take what it hands them, and make what it wants."""
+        scans = attributes.get("num_scan_inputs", 1)
+        takes, states = {
+            "If": (0, 0),
+            "Loop": (max(given, 2), max(given - 2, 0)),
+            "Scan": (given - (opset < 9), given - (opset < 9) - scans),
+        }.get(name, (None, 0))
+        makes = wanted + (name == "Loop")
+        for key, body in attributes.items():
+            if takes is None or not isinstance(body, Body):
+                continue
+            if states < 0 or scans < 1 or len(body.inputs) != takes or len(body.outputs) < makes:
+                self.problems[
+                    f"{where}: {key} has {len(body.inputs)} inputs and {len(body.outputs)} "
+                    f"outputs, the node has {given} and {wanted}"
+                ] = None
 
     def attributes(self, proto: Any, scope: _Scope, where: str) -> dict[str, Any]:
         read: dict[str, Any] = {}

@@ -14,10 +14,11 @@ import numpy as np
 
 from frazil.onnx._values import DTYPES, host_dtype
 
-__all__ = ["array_of_proto", "package", "parse"]
+__all__ = ["array_of_proto", "array_of_sparse", "package", "parse"]
 
 BYTES = 1 << 34  # of a tensor
 RANK = 64
+DENSE = 1 << 28  # bytes of a sparse tensor's array; more where it holds a 1024th of them
 _PACKED = {"uint4": 4, "int4": 4, "float4_e2m1fn": 4, "uint2": 2, "int2": 2}  # bits
 
 
@@ -81,8 +82,14 @@ def _extents(proto: Any) -> tuple[tuple[int, ...], int]:
     dims = tuple(proto.dims)
     count = math.prod(dims)
     if len(dims) > RANK or any(d < 0 for d in dims) or count > BYTES:
-        raise ValueError(f"[onnx] tensor {proto.name!r} claims to be of shape {dims}.")
+        raise ValueError(f"[onnx] tensor {proto.name!r} claims to be of shape {_shown(dims)}.")
     return dims, count
+
+
+def _shown(value: Any) -> str:
+    """What a file says, in a message."""
+    text = str(value)
+    return text if len(text) <= 200 else f"{text[:200]}..."
 
 
 def array_of_proto(proto: Any, folder: str | None) -> np.ndarray[Any, Any]:
@@ -126,6 +133,28 @@ def array_of_proto(proto: Any, folder: str | None) -> np.ndarray[Any, Any]:
         ) from None
 
 
+def array_of_sparse(proto: Any, folder: str | None) -> np.ndarray[Any, Any]:
+    """The dense array of a SparseTensorProto: each of its places must be there."""
+    values, places = (array_of_proto(t, folder) for t in (proto.values, proto.indices))
+    dims, count = tuple(proto.dims), math.prod(proto.dims)
+    what = f"[onnx] sparse tensor {proto.values.name!r}"
+    size = count * values.dtype.itemsize
+    if len(dims) > RANK or any(d < 0 for d in dims) or size > max(DENSE, 1024 * values.nbytes):
+        raise ValueError(f"{what} of {values.size} elements claims to be of shape {_shown(dims)}.")
+    extents = np.asarray(dims if places.ndim == 2 else [count], np.int64)
+    wanted = (values.size, len(dims)) if places.ndim == 2 else (values.size,)
+    if values.ndim != 1 or places.dtype != np.int64 or places.shape != wanted:
+        raise ValueError(f"{what} has indices of shape {places.shape} for {values.size} elements.")
+    rows = places.reshape(values.size, len(extents))
+    if ((rows < 0) | (rows >= extents)).any():
+        raise ValueError(f"{what} has elements outside of its shape {_shown(dims)}.")
+    dense = np.zeros(dims, values.dtype)
+    if values.size:
+        flat = places if places.ndim == 1 else np.ravel_multi_index(tuple(rows.T), dims)
+        dense.reshape(-1)[flat] = values
+    return dense
+
+
 def _strings(proto: Any, dims: tuple[int, ...], count: int) -> np.ndarray[Any, Any]:
     if len(proto.string_data) != count:
         raise ValueError(
@@ -144,7 +173,7 @@ def _external(proto: Any, folder: str | None, size: int) -> bytes:
     """The bytes of a tensor in another file."""
     said = {entry.key: entry.value for entry in proto.external_data}
     where = said.get("location", "")
-    what = f"[onnx] tensor {proto.name!r} lies in the file {where!r}"
+    what = f"[onnx] tensor {proto.name!r} lies in the file {_shown(repr(where))}"
     if folder is None:
         raise ValueError(f"{what}, and a model given as bytes has no folder: give its path.")
     parts = where.replace("\\", "/").split("/")
@@ -158,14 +187,14 @@ def _external(proto: Any, folder: str | None, size: int) -> bytes:
     try:
         offset, length = int(said.get("offset", 0)), int(said.get("length", size))
     except ValueError:
-        raise ValueError(f"{what} at no place: {said}.") from None
+        raise ValueError(f"{what} at no place: {_shown(said)}.") from None
     if not os.path.isfile(path):
         raise ValueError(f"{what}, which is not there.")
     have = os.path.getsize(path)
     if length != size or offset < 0 or offset + length > have:
         raise ValueError(
-            f"{what} at {offset}, {length} bytes long: its shape asks for {size}, and the file has "
-            f"{have}."
+            f"{what} at {_shown(offset)}, {_shown(length)} bytes long: its shape asks for {size}, "
+            f"and the file has {have}."
         )
     with open(path, "rb") as file:
         file.seek(offset)

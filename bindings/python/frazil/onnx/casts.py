@@ -35,7 +35,7 @@ def _strings(array: Any) -> Any:
 
 def cast_array(array: Any, to: int, saturate: int = 1, round_mode: str = "up") -> Any:
     """An array in another dtype, which may be one of ml_dtypes or strings."""
-    name, dtype = DTYPES[to], host_dtype(to)
+    dtype, name = host_dtype(to), DTYPES[to]
     if array.dtype.kind in "OU":
         return array if name == "str" else _numbers_of_strings(array, dtype)
     if name == "str":

@@ -12,6 +12,8 @@ from frazil.nn._places import part
 from frazil.onnx._table import converts
 from frazil.onnx._values import Host, Known, dtype_of
 
+_LONGEST = 1 << 31  # of a range, which the host makes
+
 
 def ints(x: Any) -> list[int]:
     """The integers of an array of the host."""
@@ -171,7 +173,10 @@ def split(
     x: Any, split: Any = None, *, axis: int = 0, num_outputs: int | None = None, node: Any
 ) -> Any:
     if split is None or len(split) == 0:
-        return pieces(x, evenly(x.shape[axis], num_outputs or len(node.wanted)), axis)
+        count = len(node.wanted) if num_outputs is None else num_outputs
+        if not 1 <= count <= max(x.shape[axis], len(node.wanted)):
+            raise ValueError(f"[onnx] {x.shape[axis]} elements do not part into {count} outputs.")
+        return pieces(x, evenly(x.shape[axis], count), axis)
     return pieces(x, ints(split), axis)
 
 
@@ -288,6 +293,9 @@ def range_(start: Any, limit: Any, delta: Any, *, stash_type: int = 1) -> Any:
     first, last, step = (v.array().reshape(-1)[0] for v in (start, limit, delta))
     if dtype.name in ("float16", "bfloat16"):
         first, last, step = np.float32(first), np.float32(last), np.float32(step)
+    size = (float(last) - float(first)) / float(step) if step else math.nan
+    if not -math.inf < size < _LONGEST:
+        raise ValueError(f"[onnx] no range goes from {first} to {last} by {step}.")
     count = max(math.ceil((last - first) / step), 0)
     return (first + np.arange(count).astype(np.asarray(first).dtype) * step).astype(dtype)
 
