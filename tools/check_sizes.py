@@ -8,16 +8,16 @@ import sys
 from pathlib import Path
 
 FOLDERS = {
-    "core": 20500,
-    "kernels": 11400,
+    "core": 20600,
+    "kernels": 12150,
     "distributed": 2950,
     "npu": 9100,
     "autograd": 2800,
     "batch": 1560,
     "tracer": 8750,
-    "jit": 38300,
-    "frozen": 2200,
-    "bindings": 60900,
+    "jit": 38500,
+    "frozen": 2300,
+    "bindings": 62500,
 }
 FILE = 800  # lines of a file of these folders
 FUNCTION = 125  # lines of a function there
