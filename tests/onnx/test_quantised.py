@@ -108,3 +108,33 @@ def test_tiles_of_transposed_convolutions(axes):
     layer = getattr(fz.nn.functional, f"conv_transpose{axes}d")
     own = layer(fz.asarray(x), fz.asarray(w), fz.asarray(b), stride=kernel)
     np.testing.assert_array_equal(np.asarray(own), got)
+
+
+def test_traced_calls_of_quantised_models_are_skipped():
+    """Scales and zero points are tensors of the plan, not read from the host at each call."""
+    rng = np.random.default_rng(6)
+    w, k = drawn(rng, "int8", (8, 3)), drawn(rng, "int8", (8, 2, 3, 3))
+    nodes = [
+        helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"]),
+        helper.make_node("ConvInteger", ["q", "k", "z"], ["c"], pads=[1, 1, 1, 1]),
+        helper.make_node("Cast", ["c"], ["f"], to=1),
+        helper.make_node("MaxPool", ["f"], ["p"], kernel_shape=[2, 2]),
+        helper.make_node("GlobalAveragePool", ["p"], ["a"]),
+        helper.make_node("Flatten", ["a"], ["flat"]),
+        helper.make_node("DynamicQuantizeLinear", ["flat"], ["d", "ds", "dz"]),
+        helper.make_node("MatMulInteger", ["d", "w", "dz"], ["m"]),
+        helper.make_node("Cast", ["m"], ["mf"], to=1),
+        helper.make_node("QuantizeLinear", ["mf", "s", "z"], ["mq"]),
+        helper.make_node("DequantizeLinear", ["mq", "s", "z"], ["y"]),
+    ]
+    weights = [("w", w), ("k", k), ("s", np.float32(0.5)), ("z", np.uint8(120))]
+    model = model_of(nodes, [("x", "float32", (1, 2, 6, 6))], ["y"],
+                     [(n, np.asarray(v)) for n, v in weights])  # fmt: skip
+    traced = fz.trace(fz.onnx.load(model, trainable=False))
+    x = fz.asarray(rng.normal(size=(1, 2, 6, 6)).astype(np.float32))
+    for _ in range(8):
+        traced(x)
+    with fz.profile() as p:
+        for _ in range(4):
+            traced(x)
+    assert sum(call.skipped for call in p.calls) == 4, traced.explain()

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from frazil._frazil import Tensor
 from frazil._grad import no_grad
-from frazil.onnx._table import HOST, RAW, Conversion, Functions
-from frazil.onnx._values import Host, array_of, known_of
+from frazil.onnx._table import EITHER, HOST, RAW, Conversion, Functions
+from frazil.onnx._values import NAMES, Host, array_of, known_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -72,6 +72,8 @@ class Site:
             return value
         if kind == HOST:
             return known_of(value)
+        if kind == EITHER and isinstance(value, Host) and value.dtype not in NAMES:
+            return value
         return value.tensor(self.device) if isinstance(value, Host) else value
 
 
