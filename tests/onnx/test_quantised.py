@@ -138,3 +138,28 @@ def test_traced_calls_of_quantised_models_are_skipped():
         for _ in range(4):
             traced(x)
     assert sum(call.skipped for call in p.calls) == 4, traced.explain()
+
+
+def test_plans_of_other_shapes_share_what_is_computed_of_constants():
+    rng = np.random.default_rng(7)
+    weights = [
+        ("k", rng.normal(size=(4, 2, 3, 3)).astype(np.float32)), ("q", drawn(rng, "int8", (4, 3))),
+        ("s", np.asarray(0.1, np.float32)),
+    ]  # fmt: skip
+    nodes = [
+        helper.make_node("Conv", ["x", "k"], ["c"]),
+        helper.make_node("GlobalAveragePool", ["c"], ["a"]),
+        helper.make_node("Flatten", ["a"], ["flat"]),
+        helper.make_node("DequantizeLinear", ["q", "s"], ["w"]),
+        helper.make_node("MatMul", ["flat", "w"], ["y"]),
+    ]
+    module = fz.onnx.load(
+        model_of(nodes, [("x", "float32", ["n", 2, "h", 6])], ["y"], weights), trainable=False
+    )
+    for shape in ((1, 2, 5, 6), (3, 2, 8, 6)):
+        module(np.ones(shape, np.float32))
+    first, second = (
+        {id(v) for v in plan.constants.values() if isinstance(v, fz.Tensor)}
+        for plan in module._body.plans.values()
+    )
+    assert len(first) == 2 and first == second
