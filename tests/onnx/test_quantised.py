@@ -140,7 +140,8 @@ def test_traced_calls_of_quantised_models_are_skipped():
     assert sum(call.skipped for call in p.calls) == 4, traced.explain()
 
 
-def test_plans_of_other_shapes_share_what_is_computed_of_constants():
+def test_plans_of_other_shapes_share_what_is_computed_of_constants(tmp_path):
+    """So that such a model is exported for all sizes of a batch."""
     rng = np.random.default_rng(7)
     weights = [
         ("k", rng.normal(size=(4, 2, 3, 3)).astype(np.float32)), ("q", drawn(rng, "int8", (4, 3))),
@@ -163,3 +164,9 @@ def test_plans_of_other_shapes_share_what_is_computed_of_constants():
         for plan in module._body.plans.values()
     )
     assert len(first) == 2 and first == second
+    x = fz.asarray(np.ones((2, 2, 5, 6), np.float32))
+    fz.export(lambda x: module(x), (x,), tmp_path / "m.frz", dynamic={"x": {0: "batch"}})
+    program = fz.load_program(tmp_path / "m.frz")
+    for n in (1, 7, 40):
+        x = rng.normal(size=(n, 2, 5, 6)).astype(np.float32)
+        np.testing.assert_array_equal(np.asarray(program(fz.asarray(x))), np.asarray(module(x)))
