@@ -108,3 +108,65 @@ def test_tiles_of_transposed_convolutions(axes):
     layer = getattr(fz.nn.functional, f"conv_transpose{axes}d")
     own = layer(fz.asarray(x), fz.asarray(w), fz.asarray(b), stride=kernel)
     np.testing.assert_array_equal(np.asarray(own), got)
+
+
+def test_traced_calls_of_quantised_models_are_skipped():
+    """Scales and zero points are tensors of the plan, not read from the host at each call."""
+    rng = np.random.default_rng(6)
+    w, k = drawn(rng, "int8", (8, 3)), drawn(rng, "int8", (8, 2, 3, 3))
+    nodes = [
+        helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"]),
+        helper.make_node("ConvInteger", ["q", "k", "z"], ["c"], pads=[1, 1, 1, 1]),
+        helper.make_node("Cast", ["c"], ["f"], to=1),
+        helper.make_node("MaxPool", ["f"], ["p"], kernel_shape=[2, 2]),
+        helper.make_node("GlobalAveragePool", ["p"], ["a"]),
+        helper.make_node("Flatten", ["a"], ["flat"]),
+        helper.make_node("DynamicQuantizeLinear", ["flat"], ["d", "ds", "dz"]),
+        helper.make_node("MatMulInteger", ["d", "w", "dz"], ["m"]),
+        helper.make_node("Cast", ["m"], ["mf"], to=1),
+        helper.make_node("QuantizeLinear", ["mf", "s", "z"], ["mq"]),
+        helper.make_node("DequantizeLinear", ["mq", "s", "z"], ["y"]),
+    ]
+    weights = [("w", w), ("k", k), ("s", np.float32(0.5)), ("z", np.uint8(120))]
+    model = model_of(nodes, [("x", "float32", (1, 2, 6, 6))], ["y"],
+                     [(n, np.asarray(v)) for n, v in weights])  # fmt: skip
+    traced = fz.trace(fz.onnx.load(model, trainable=False))
+    x = fz.asarray(rng.normal(size=(1, 2, 6, 6)).astype(np.float32))
+    for _ in range(8):
+        traced(x)
+    with fz.profile() as p:
+        for _ in range(4):
+            traced(x)
+    assert sum(call.skipped for call in p.calls) == 4, traced.explain()
+
+
+def test_plans_of_other_shapes_share_what_is_computed_of_constants(tmp_path):
+    """So that such a model is exported for all sizes of a batch."""
+    rng = np.random.default_rng(7)
+    weights = [
+        ("k", rng.normal(size=(4, 2, 3, 3)).astype(np.float32)), ("q", drawn(rng, "int8", (4, 3))),
+        ("s", np.asarray(0.1, np.float32)),
+    ]  # fmt: skip
+    nodes = [
+        helper.make_node("Conv", ["x", "k"], ["c"]),
+        helper.make_node("GlobalAveragePool", ["c"], ["a"]),
+        helper.make_node("Flatten", ["a"], ["flat"]),
+        helper.make_node("DequantizeLinear", ["q", "s"], ["w"]),
+        helper.make_node("MatMul", ["flat", "w"], ["y"]),
+    ]
+    module = fz.onnx.load(
+        model_of(nodes, [("x", "float32", ["n", 2, "h", 6])], ["y"], weights), trainable=False
+    )
+    for shape in ((1, 2, 5, 6), (3, 2, 8, 6)):
+        module(np.ones(shape, np.float32))
+    first, second = (
+        {id(v) for v in plan.constants.values() if isinstance(v, fz.Tensor)}
+        for plan in module._body.plans.values()
+    )
+    assert len(first) == 2 and first == second
+    x = fz.asarray(np.ones((2, 2, 5, 6), np.float32))
+    fz.export(lambda x: module(x), (x,), tmp_path / "m.frz", dynamic={"x": {0: "batch"}})
+    program = fz.load_program(tmp_path / "m.frz")
+    for n in (1, 7, 40):
+        x = rng.normal(size=(n, 2, 5, 6)).astype(np.float32)
+        np.testing.assert_array_equal(np.asarray(program(fz.asarray(x))), np.asarray(module(x)))

@@ -10,17 +10,19 @@ run the steps. A node that reads data (`Host` wanted, a tensor there) makes what
 
 from __future__ import annotations
 
+import functools
 import itertools
+import operator
 import weakref
 from typing import TYPE_CHECKING, Any
 
 from frazil._frazil import Tensor
 from frazil._grad import no_grad
-from frazil.onnx._table import HOST, RAW, Conversion, Functions
-from frazil.onnx._values import Host, array_of, known_of
+from frazil.onnx._table import EITHER, HOST, RAW, Conversion, Functions
+from frazil.onnx._values import NAMES, Host, array_of, known_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 __all__ = ["Body", "Node", "Run", "wrap"]
 
@@ -72,6 +74,8 @@ class Site:
             return value
         if kind == HOST:
             return known_of(value)
+        if kind == EITHER and isinstance(value, Host) and value.dtype not in NAMES:
+            return value
         return value.tensor(self.device) if isinstance(value, Host) else value
 
 
@@ -97,6 +101,19 @@ class Node:
         if conversion.wants_node:
             options["node"] = self.site
         self.options = options
+        # What was computed of the same constants, for the plans of other shapes: of all inputs by
+        # None, of one in its memory order by its number.
+        self.kept: dict[int | None, tuple[tuple[Any, ...], Any]] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "kept": {}}
+
+    def once(self, key: int | None, of: tuple[Any, ...], compute: Callable[[], Any]) -> Any:
+        """What `compute` gives, or gave when it was last asked with the very same values."""
+        kept = self.kept.get(key)
+        if kept is None or len(kept[0]) != len(of) or any(map(operator.is_not, kept[0], of)):
+            kept = self.kept[key] = of, compute()
+        return kept[1]
 
     def deliver(self, value: Any, kind: int) -> Any:
         return self.site.deliver(value, kind)
@@ -271,11 +288,13 @@ class _Builder:
         else:
             fixed = fixed and all(self._static(p) for p in node.inputs)
         if fixed:
-            with no_grad():
-                node.run(values, self.run, True)
+            given = tuple([values[p] for p in node.inputs])
+            if conversion.shape_only:
+                self.fold(node)
+            else:
+                made = node.once(None, given, lambda: self.fold(node))
+                values.update(zip(node.outputs, made, strict=True))
             for place in node.outputs:
-                if isinstance(values.get(place), Tensor):
-                    values[place] = Host(array_of(values[place]))
                 if isinstance(values.get(place), list):  # of tensors: made anew each time
                     break
                 self.folded.add(place)
@@ -294,6 +313,16 @@ class _Builder:
         self.moving.update(p for p in node.outputs if isinstance(values.get(p), list))
         self.steps.append(step)
 
+    def fold(self, node: Node) -> tuple[Any, ...]:
+        """Runs a node of constants; tensors among its results become arrays of the host."""
+        values = self.values
+        with no_grad():
+            node.run(values, self.run, True)
+        for place in node.outputs:
+            if isinstance(values.get(place), Tensor):
+                values[place] = Host(array_of(values[place]))
+        return tuple([values.get(p) for p in node.outputs])
+
     def _ran(self, node: Node) -> _Step:
         """The node has run; the step that runs it again."""
         values = self.values
@@ -307,7 +336,8 @@ class _Builder:
             if self._static(place):
                 order = node.conversion.laid.get(i)
                 if order is not None and made is not None:
-                    made = order(made, **node.attributes)
+                    lay = functools.partial(order, made, **node.attributes)
+                    made = node.once(i, (value,), lay)
                 inputs.append(self.constant(made))
             else:
                 quick = quick and (made is value or kind == RAW)

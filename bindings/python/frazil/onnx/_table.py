@@ -29,7 +29,7 @@ ML, TRAINING, PREVIEW = "ai.onnx.ml", "ai.onnx.preview.training", "ai.onnx.previ
 MICROSOFT = "com.microsoft"  # what onnxruntime's quantisation and its optimiser write
 OWN = "frazil"  # what conversions compute beforehand: see `prepared` of `converts`
 
-TENSOR, HOST, RAW = range(3)  # how an input is handed over: see `converts`
+TENSOR, HOST, RAW, EITHER = range(4)  # how an input is handed over: see `converts`
 
 
 class Conversion(NamedTuple):
@@ -71,6 +71,7 @@ def converts(
     domain: str = "",
     host: str = "",
     raw: str = "",
+    either: str = "",
     control: bool = False,
     random: bool = False,
     data: bool = False,
@@ -81,7 +82,8 @@ def converts(
     """Enters a function as the conversion of operators (their names, separated by spaces).
 
     Inputs are handed over as tensors; those named in `host` as NumPy arrays, which reads them if
-    they were computed; those named in `raw` as they are. A keyword-only parameter `node` gets the
+    they were computed; those named in `raw` as they are; those in `either` as tensors where there
+    are tensors of their dtype. A keyword-only parameter `node` gets the
     node. `control`: the function gets (node, values, run) and runs bodies. `random`: it draws, and
     is called each time. `data`: shapes of its results depend on data. `shape_only`: it looks at
     nothing but the shapes of its inputs. `laid`: a function of a constant or weight
@@ -92,6 +94,7 @@ def converts(
 
     def enter(fn: Any) -> Any:
         kinds, rest, least, attributes, needed = [], None, 0, [], []
+        kinds_of = {HOST: host, RAW: raw, EITHER: either}
         names_of = list(inspect.signature(fn).parameters)
         orders = {names_of.index(n): f for n, f in (laid or {}).items()}
         before = tuple(
@@ -101,7 +104,7 @@ def converts(
         )
         any_attribute = wants_node = False
         for p in () if control else inspect.signature(fn).parameters.values():
-            kind = HOST if p.name in host.split() else RAW if p.name in raw.split() else TENSOR
+            kind = next((k for k, names in kinds_of.items() if p.name in names.split()), TENSOR)
             if p.kind is p.VAR_POSITIONAL:
                 rest = kind
             elif p.kind is p.VAR_KEYWORD:

@@ -16,8 +16,8 @@ from frazil.onnx.products import product
 from frazil.onnx.quantised import LIMITS, dequantize, dynamic_quantize, quantize
 from frazil.onnx.recurrent import functions_of, lstm_of, turned
 
-converts("QuantizeLinear", domain=MICROSOFT, raw="x scale zero")(quantize)
-converts("DequantizeLinear", domain=MICROSOFT, raw="x scale zero")(dequantize)
+converts("QuantizeLinear", domain=MICROSOFT, either="x scale zero")(quantize)
+converts("DequantizeLinear", domain=MICROSOFT, either="x scale zero")(dequantize)
 
 
 def real(x: Any, scale: Any, zero: Any = None) -> Any:

@@ -40,7 +40,7 @@ class _Windows:
             self.widths.append((before, max(reach - before - size, 0)))
 
     def places(self) -> Any:
-        return itertools.product(*(range(k) for k in self.kernel))
+        return itertools.product(*[range(k) for k in self.kernel])
 
     def parts(self, x: Any, value: Any) -> list[Any]:
         """Part j has element j of every window."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import frazil as fz
 from frazil.onnx._table import OWN, converts
-from frazil.onnx._values import NAMES, Host, array_of
+from frazil.onnx._values import NAMES, Host
 from frazil.onnx.convolutions import auto_pads, channels_last, conv_of
 from frazil.onnx.quantised import LIMITS, name_of
 from frazil.onnx.recurrent import turned
@@ -33,7 +33,7 @@ def _is_zero(zero: Any, dtype: str) -> bool:
     centre = 128 if dtype == "uint8" else 0
     if zero is None:
         return centre == 0
-    return isinstance(zero, Host) and bool((array_of(zero) == centre).all())
+    return isinstance(zero, Host) and zero.data == chr(centre) * len(zero.data)
 
 
 def _corrections(b: Any, zero: Any, zero_known: bool, axis: int) -> Any:
@@ -160,7 +160,7 @@ def convolution(
     zero = _zero_of(x_zero, x.dtype.name)
     x, parts = _image(x, zero, widths), []
     reach = [d * (k - 1) for d, k in zip(dilations, kernel, strict=True)]
-    for place in itertools.product(*map(range, kernel)):
+    for place in itertools.product(*[range(k) for k in kernel]):
         index: list[Any] = [slice(None)]
         for j, size, r, s, d in zip(place, x.shape[1:-1], reach, strides, dilations, strict=True):
             index.append(slice(j * d, size - r + j * d, s))
@@ -196,16 +196,15 @@ def requantised(y: Any, factor: Any, zero: Any, name: str) -> Any:
 
 
 @converts(
-    "QLinearMatMul", 10, raw="a a_zero b b_zero y_zero", laid={"b": turned},
+    "QLinearMatMul", 10, either="a a_zero b b_zero y_zero", laid={"b": turned},
     prepared={"Weights": ("b b_zero",)},
 )  # fmt: skip
 def qlinear_matmul(
     a: Any, a_scale: Any, a_zero: Any, b: Any, b_scale: Any, b_zero: Any, y_scale: Any,
-    y_zero: Any, *, node: Any,
+    y_zero: Any,
 ) -> Any:  # fmt: skip
     if name_of(y_zero) not in NAMES:
         raise TypeError(f"[onnx] QLinearMatMul of {name_of(y_zero)} is not supported.")
-    a, a_zero, b, b_zero, y_zero = (node.deliver(v, 0) for v in (a, a_zero, b, b_zero, y_zero))
     y = product(a, a_zero, b, b_zero).astype("float64")
     wide = [s.astype("float64") for s in (a_scale, b_scale, y_scale)]
     wide[0] = wide[0].reshape((-1, 1)) if wide[0].ndim == 1 and wide[0].size > 1 else wide[0]

@@ -8,7 +8,7 @@ import numpy as np
 
 import frazil as fz
 from frazil.onnx._table import converts
-from frazil.onnx._values import NAMES, Host, array_of, dtype_of, host_dtype
+from frazil.onnx._values import DTYPES, NAMES, Host, array_of, dtype_of
 from frazil.onnx.casts import cast_array, number_of
 
 LIMITS = {
@@ -44,7 +44,7 @@ def _aligned(v: Any, x: Any, axis: int, block_size: int) -> Any:
     return v.reshape(tuple(along))
 
 
-@converts("DequantizeLinear", 10, raw="x scale zero")
+@converts("DequantizeLinear", 10, either="x scale zero")
 def dequantize(
     x: Any, scale: Any, zero: Any = None, *, axis: int = 1, block_size: int = 0,
     output_dtype: int = 0, node: Any,
@@ -59,7 +59,7 @@ def dequantize(
     return y.astype(dtype)
 
 
-@converts("QuantizeLinear", 10, raw="x scale zero")
+@converts("QuantizeLinear", 10, either="x scale zero")
 def quantize(
     x: Any, scale: Any, zero: Any = None, *, axis: int = 1, block_size: int = 0,
     output_dtype: int = 0, precision: int = 0, saturate: int = 1, node: Any,
@@ -70,7 +70,7 @@ def quantize(
     compute = compute if precision else name_of(x) if name_of(x) == "float64" else compute
     y = _floats(x, node.device, compute)
     y = y / _aligned(_floats(scale, node.device, compute), y, axis, block_size)
-    name = host_dtype(to).name
+    name = DTYPES[to]
     if name not in LIMITS:
         if zero is not None:
             y = y + _aligned(_floats(zero, node.device, compute), y, axis, block_size)
