@@ -25,6 +25,8 @@ int64_t StepsOfK(int64_t panel_row) {
   return std::clamp<int64_t>(SecondLevelCacheBytes() / 16 / panel_row, tuned::kFewestSteps, 1024);
 }
 int64_t BlockOfA() { return SecondLevelCacheBytes() / 2; }
+// Of one that is widened on the way and read once or twice.
+int64_t BlockOfStored() { return SecondLevelCacheBytes() / 8; }
 int64_t BlockOfB() { return std::clamp<int64_t>(LastLevelCacheBytes() / 4, 1 << 20, 16 << 20); }
 
 // Of numbers above 0. A small product has no time for divisions.
@@ -204,8 +206,9 @@ class Blocked {
     grain_ = step_ == Step::kPairs ? kPairsBlock : 1;
     ks_ = EvenParts(grain_ == 1 ? k_ : PartsOf(k_, grain_), k_ <= steps ? 1 : PartsOf(k_, steps));
     int64_t blocks = 1;
-    if (StepBytes() * mr_ * rows_.count > BlockOfA()) {
-      blocks = PartsOf(rows_.count, std::max<int64_t>(1, BlockOfA() / (StepBytes() * mr_)));
+    const int64_t most = turned_ && !std::is_same_v<S, T> ? BlockOfStored() : BlockOfA();
+    if (StepBytes() * mr_ * rows_.count > most) {
+      blocks = PartsOf(rows_.count, std::max<int64_t>(1, most / (StepBytes() * mr_)));
     }
     columns_ = c_.cols;
     if (c_.cols * StepBytes() > BlockOfB()) {

@@ -18,11 +18,14 @@ __attribute__((target("avx,f16c"))) void WidenHalves(const Half* src, int64_t n,
   for (; i < n; ++i) dst[i] = Widen(src[i]);
 }
 
+constexpr int64_t kAhead = 512;  // elements that are fetched before they are widened
+
 // How many, a multiple of 16, they have done. The intrinsics without masks read an uninitialised
 // vector in GCC 12 (kernels/gemm/words.cc).
 __attribute__((target("avx512f"))) int64_t WidenWide(const BFloat16* src, int64_t n, float* dst) {
   int64_t i = 0;
   for (; i + 16 <= n; i += 16) {
+    _mm_prefetch(src + i + kAhead, _MM_HINT_T0);
     const __m256i bits = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(src + i));
     const __m512i words = _mm512_maskz_cvtepu16_epi32(0xFFFF, bits);
     _mm512_storeu_si512(dst + i, _mm512_maskz_slli_epi32(0xFFFF, words, 16));
@@ -32,6 +35,7 @@ __attribute__((target("avx512f"))) int64_t WidenWide(const BFloat16* src, int64_
 __attribute__((target("avx512f"))) int64_t WidenWide(const Half* src, int64_t n, float* dst) {
   int64_t i = 0;
   for (; i + 16 <= n; i += 16) {
+    _mm_prefetch(src + i + kAhead, _MM_HINT_T0);
     const __m256i bits = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(src + i));
     _mm512_storeu_ps(dst + i, _mm512_maskz_cvtph_ps(0xFFFF, bits));
   }

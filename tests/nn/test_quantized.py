@@ -183,6 +183,53 @@ def test_sixteen_bits_are_computed_with_as_float32():
     assert set(names.values()) == {"float16"} and all("original" in name for name in names)
 
 
+@pytest.mark.parametrize("storage", ["float16", "bfloat16"])
+@pytest.mark.parametrize(
+    "layer",
+    [nn.Linear(40, 24), nn.Linear(41, 24, bias=False), nn.Conv2d(3, 4, 3, padding=1),
+     nn.Conv2d(3, 4, 1, bias=False)],
+)  # fmt: skip
+def test_sixteen_bits_without_a_trace_and_with_gradients(storage, layer):
+    small, _ = fz.quantize(layer, bits=16, storage=storage)
+    stored = copy.deepcopy(layer)
+    stored.load_state_dict(
+        {k: v.astype(storage).astype("float32") for k, v in layer.state_dict().items()}
+    )
+    traced = fz.trace(small)
+    for rows in (1, 5, 40):
+        linear = isinstance(layer, nn.Linear)
+        x = fz.random.normal((rows, layer.in_features) if linear else (rows, 3, 6, 5))
+        want = stored(x).tolist()
+        with fz.no_grad():
+            for run in (small, small, traced, traced, traced):
+                assert run(x).tolist() == want
+        y = small(x)
+        assert y.tolist() == want and y.requires_grad
+        y.sum().backward()
+    grads = [p.grad for p in small.parameters()]
+    assert all(g is not None and g.dtype.name == storage for g in grads)
+    assert small(x.astype("float64")).dtype == stored(x.astype("float64")).dtype
+    with fz.no_grad():
+        for p in small.parameters():
+            p *= 2
+        assert small(x).tolist() == (stored(x) * 2).tolist()
+    assert pickle.loads(pickle.dumps(small))(x).tolist() == small(x).tolist()
+
+
+def test_many_rows_and_odd_lengths_of_int8():
+    for inside, outside in ((64, 70), (65, 48), (8, 16)):
+        layer = nn.Linear(inside, outside)
+        small, _ = fz.quantize(layer)
+        traced = fz.trace(small)
+        for rows in (1, 15, 16, 33, 100):
+            x = fz.random.normal((rows, inside))
+            np.testing.assert_allclose(
+                np.asarray(small(x)), by_hand(layer, x), rtol=1e-5, atol=1e-5
+            )
+            assert traced(x).tolist() == small(x).tolist()
+            assert small(x[:1]).tolist() == small(x)[:1].tolist()
+
+
 def test_weights_are_what_they_stand_for():
     layer, table = nn.Linear(64, 48), nn.Embedding(30, 16)
     for original in (layer, table):

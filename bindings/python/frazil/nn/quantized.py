@@ -200,35 +200,58 @@ class QuantizedConv2d(Module):
         return f"{self.in_channels}, {self.out_channels}, {self.kernel_size}, {rounding}"
 
 
+def _stored(layer: Module, input: Tensor) -> list[Tensor] | None:
+    """The layer's weight and bias as they are in 16 bits, for one plan of all it does; None where
+    that is not so, gradients are wanted or other dtypes than the layer's."""
+    lists = vars(layer).get("parametrizations", {})
+    found = [
+        lists[name].original
+        for name in ("weight", "bias")
+        if name in lists and [type(of) for of in lists[name]] == [_Widened]
+    ]
+    biased = "bias" in lists or vars(layer).get("bias") is not None
+    if len(found) != 1 + biased or input.dtype.name != "float32" or _autograd.get_autocast():
+        return None
+    graded = _autograd.is_grad_enabled() and any(t.requires_grad for t in (input, *found))
+    return None if graded else found
+
+
 class _StoredLinear(Linear):
     """A linear layer whose parameters are stored in 16 bits: the product reads the weight as it is
     (jit/graph/passes/wide.cc), also where nothing is traced."""
 
     def forward(self, input: Tensor) -> Tensor:
-        lists = vars(self).get("parametrizations", {})
-        stored = [
-            lists[name].original
-            for name in ("weight", "bias")
-            if name in lists and [type(of) for of in lists[name]] == [_Widened]
-        ]
-        biased = "bias" in lists or vars(self).get("bias") is not None
-        if len(stored) != 1 + biased or _needs_more(input, *stored):
+        stored = _stored(self, input)
+        return super().forward(input) if stored is None else _stored_linear(input, *stored)
+
+
+class _StoredConv2d(Conv2d):
+    """A convolution whose parameters are stored in 16 bits."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        stored = None if self.padding_mode != "zeros" else _stored(self, input)
+        if stored is None:
             return super().forward(input)
-        return _stored_linear(input, *stored)  # type: ignore[no-any-return]
+        options = self.stride, self.padding, self.dilation, self.groups, self.channels_last
+        return _stored_convolution(input, options, *stored)  # type: ignore[no-any-return]
 
 
-def _needs_more(*tensors: Tensor) -> bool:
-    """Whether gradients are wanted, or other dtypes than those of the layer."""
-    return (
-        bool(_autograd.get_autocast())
-        or tensors[0].dtype.name != "float32"
-        or (_autograd.is_grad_enabled() and any(t.requires_grad for t in tensors))
-    )
+_STORED: dict[type, type] = {Linear: _StoredLinear, Conv2d: _StoredConv2d}
+
+
+def _widened(*stored: Tensor) -> list[Tensor]:
+    return [x.astype("float32") for x in stored]
 
 
 @_one_plan
-def _stored_linear(input, weight, bias=None):
-    return linear(input, weight.astype("float32"), None if bias is None else bias.astype("float32"))
+def _stored_linear(input, *stored):
+    return linear(input, *_widened(*stored))
+
+
+@_one_plan
+def _stored_convolution(input, options, *stored):
+    weight, *bias = _widened(*stored)
+    return conv2d(input, weight, bias[0] if bias else None, *options)
 
 
 class QuantizedEmbedding(Module):
@@ -492,8 +515,8 @@ def _quantized(layer: Any, name: str, storage: str, inputs: _Inputs) -> None:
         _become(layer, layer, *inputs)
         layer.__class__ = QuantizedLinear
     else:
-        if type(layer) is Linear:
-            layer.__class__ = _StoredLinear
+        if type(layer) in _STORED:
+            layer.__class__ = _STORED[type(layer)]
         for key in _own_floats(layer):
             register_parametrization(layer, key, _Widened(storage, "float32"))
 
