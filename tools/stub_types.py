@@ -65,6 +65,7 @@ PARAMETERS = {
     "format": "str",
     "grad": "Tensor | None",
     "gradient": "Operand | None",
+    "index": "Operand",
     "indices": "Operand | Sequence[builtins.int]",
     "kernel": "builtins.int",
     "layout": "Literal['NHWC', 'NCHW']",
