@@ -353,6 +353,31 @@ def test_a_loaded_loop_is_one_of_its_plan(tmp_path):
     assert g.stats()["last_kernels"] < 20
 
 
+@pytest.mark.parametrize("copies", [False, True])
+def test_arguments_that_a_loop_hands_on(tmp_path, copies):
+    """Which of them is returned depends on the number of rounds."""
+
+    def f(x, y, z):
+        while fz.sum(x) < 10:
+            z, y = y, z
+            x = x * 1.7 + 0.5
+        return x, fz.copy(z) if copies else z
+
+    for v in (0.2, 0.7, 1, 1.2):
+        try:
+            g = exported(tmp_path, f, (fz.ones(3) * v, fz.ones(3), fz.zeros(3)))
+        except ValueError as error:
+            assert "its loop decides which one" in str(error)  # noqa: PT017
+            continue
+        for x in scaled(0.01, 0.5, 1, 2, 2.5, 4):
+            try:
+                found = bits(g(x, fz.ones(3), fz.zeros(3)))
+            except RuntimeError as error:
+                assert "export it with an example" in str(error)  # noqa: PT017
+                continue
+            assert found == bits(f(x, fz.ones(3), fz.zeros(3)))
+
+
 # Sizes
 
 
