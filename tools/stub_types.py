@@ -65,6 +65,8 @@ PARAMETERS = {
     "format": "str",
     "grad": "Tensor | None",
     "gradient": "Operand | None",
+    "put.index": "Operand",
+    "put.values": "Operand",
     "indices": "Operand | Sequence[builtins.int]",
     "kernel": "builtins.int",
     "layout": "Literal['NHWC', 'NCHW']",

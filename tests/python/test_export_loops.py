@@ -262,6 +262,122 @@ def test_a_recurrent_layer_over_a_dynamic_length(tmp_path):
             assert bits(g(x)) == bits(last(x))
 
 
+def while_in_while(x):
+    def outer(s):
+        return fz.while_loop(lambda t: fz.sum(t) < 50, lambda t: t * 1.3, s) * 0.2 + s
+
+    return fz.while_loop(lambda s: fz.sum(s) < 100, outer, x)
+
+
+def fori_in_while(x):
+    while fz.sum(x) < 100:
+        x = fz.fori_loop(0, 3, lambda i, s: s * 1.1 + i, x)
+    return x
+
+
+def while_in_range(x):
+    for k in range(3):
+        x = fz.while_loop(lambda t, k=k: fz.sum(t) < 50 * (k + 1), lambda t: t * 1.1, x)
+    return x
+
+
+class Grows(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(3, 3)
+
+    def forward(self, x):
+        while fz.sum(x * x) < 100:
+            x = self.linear(x) + x * 1.5
+        return x
+
+
+def in_a_module(x):
+    with fz.no_grad():
+        return GROWS(x) * 2
+
+
+fz.random.seed(3)
+GROWS = Grows()
+
+
+@pytest.mark.parametrize("fn", [while_in_while, fori_in_while, while_in_range, in_a_module])
+def test_loops_inside_of_others_and_of_modules(tmp_path, fn):
+    for args in ((fz.ones(3) * 0.1,), (fz.ones(3) * 0.3,)):
+        g = exported(tmp_path, fn, args)
+        for x in INPUTS:
+            assert bits(g(x)) == bits(fn(x))
+
+
+def test_a_loop_up_to_a_tensor_inside_of_others(tmp_path):
+    def f(x, n, m):
+        def outer(i, s):
+            return fz.fori_loop(0, m, lambda j, t: fz.sin(t) + j.astype("float32"), s) + 1
+
+        return fz.fori_loop(0, n, outer, x)
+
+    g = exported(tmp_path, f, (fz.ones(3), fz.asarray(3), fz.asarray(2)))
+    for n in (0, 1, 2, 7):
+        for m in (0, 1, 2, 9):
+            args = fz.ones(3), fz.asarray(n), fz.asarray(m)
+            assert bits(g(*args)) == bits(f(*args))
+
+
+@pytest.mark.parametrize("first", [1e-3, 0.1, 1, 5, 30, 60, 1000])
+@pytest.mark.parametrize("second", [1e-3, 1, 30, 1000])
+def test_any_two_examples_of_a_nested_loop(tmp_path, first, second):
+    g = exported(tmp_path, nested, (fz.ones(3) * first,), examples=[(fz.ones(3) * second,)])
+    for x in INPUTS:
+        try:
+            found = bits(g(x))
+        except RuntimeError as error:
+            assert "export it with an example" in str(error)  # noqa: PT017
+            assert min(first, second) > 10
+            continue
+        assert found == bits(nested(x))
+
+
+def test_a_loaded_loop_is_one_of_its_plan(tmp_path):
+    """Not a kernel for each round."""
+
+    def f(n, x):
+        i = fz.asarray(0)
+        while i < n:
+            x = fz.sin(x) + x * 0.5
+            i = i + 1
+        return x
+
+    g = exported(tmp_path, f, (fz.asarray(5), fz.ones(3)))
+    for n in (0, 1, 2, 1000, 1000, 1000, 400):
+        assert bits(g(fz.asarray(n), fz.ones(3))) == bits(f(fz.asarray(n), fz.ones(3)))
+    assert g.stats()["last_kernels"] < 20
+
+
+@pytest.mark.parametrize("copies", [False, True])
+def test_arguments_that_a_loop_hands_on(tmp_path, copies):
+    """Which of them is returned depends on the number of rounds."""
+
+    def f(x, y, z):
+        while fz.sum(x) < 10:
+            z, y = y, z
+            x = x * 1.7 + 0.5
+        return x, fz.copy(z) if copies else z
+
+    for v in (0.2, 0.7, 1, 1.2):
+        try:
+            g = exported(tmp_path, f, (fz.ones(3) * v, fz.ones(3), fz.zeros(3)))
+        except ValueError as error:
+            assert "its loop decides which one" in str(error)  # noqa: PT017
+            continue
+        for x in scaled(0.01, 0.5, 1, 2, 2.5, 4):
+            try:
+                found = bits(g(x, fz.ones(3), fz.zeros(3)))
+            except RuntimeError as error:
+                assert "export it with an example" in str(error)  # noqa: PT017
+                continue
+            assert found == bits(f(x, fz.ones(3), fz.zeros(3)))
+
+
 # Sizes
 
 

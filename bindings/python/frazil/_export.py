@@ -520,6 +520,11 @@ class _Exporter:
         def walk(x: Any) -> Any:
             if isinstance(x, Tensor):
                 ref = self.names.of_cell(x) if id(x) in owners else None
+                if ref is not None and _loops.hands_on(path, ref):
+                    raise _program.Refused(
+                        "it returns an argument itself, and its loop decides which one: return a "
+                        "copy, fz.copy(x)"
+                    )
                 order.append(path.outputs[int(x.item())] if ref is None else left.get(ref, ref))
                 return {"output": len(order) - 1}
             if x is None or isinstance(x, (bool, int, float, str)):

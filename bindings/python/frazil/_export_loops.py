@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from frazil._export_program import Call, Path
 
-__all__ = ["merged", "renamed"]
+__all__ = ["hands_on", "merged", "renamed"]
 
 _Ref = tuple[str, Any]  # what a value is: kind and name
 
@@ -138,6 +138,22 @@ def renamed(path: Path, name: Callable[[_Ref], _Ref], order: Sequence[int] = ())
         writes=[(cell, name(value)) for cell, value in path.writes],
         read=path.read and name(path.read),
         cases={outcome: renamed(case, name, order) for outcome, case in path.cases.items()},
+    )
+
+
+def hands_on(path: Path, ref: _Ref) -> bool:
+    """Whether a loop is given that tensor, and moves tensors from one state to another."""
+
+    def moves(body: Path) -> bool:
+        if any(call.kind == "while" and call.body and moves(call.body) for call in body.calls):
+            return True
+        if body.end == "next":
+            return any(v[0] == "p" and v[1] != i for i, v in enumerate(body.outputs))
+        return any(map(moves, body.cases.values()))
+
+    return any(
+        call.kind == "while" and call.body is not None and ref in call.operands and moves(call.body)
+        for call in path.calls
     )
 
 

@@ -153,8 +153,8 @@ class Ranges:
                 add(sizes)
         for dim in dims:
             self._try_far(example, dim, first, add)
-        for one, another in combinations(dims, 2):
-            self._try_equal(example, one, another, first)
+        for dim, another in combinations(dims, 2):
+            self._try_equal(example, dim, another, first)
         path = self._unified(example, paths, runs, dims)
         period = _program.period_of(path)
         if period > 1:  # quotients: sizes in a row, so that every remainder is seen, and far ones

@@ -27,6 +27,7 @@ __all__ = [
     "intersect1d",
     "ix_",
     "meshgrid",
+    "put",
     "tensordot",
     "topk",
     "unique",
@@ -94,6 +95,9 @@ def meshgrid(
     arrays: Sequence[Operand], /, indexing: Literal["xy", "ij"] = ...
 ) -> tuple[Tensor, ...]:
     """Coordinate arrays from coordinate vectors."""
+
+def put(x: Operand, index: Operand, values: Operand, /) -> Tensor:
+    """x with values at an index of the first axis."""
 
 def tensordot(x1: Operand, x2: Operand, axes1: Ints, axes2: Ints | None = ..., /) -> Tensor:
     """Sums of products over axes of both, in turn."""
