@@ -215,7 +215,7 @@ def _structure_of(about: Any) -> tuple[list[tuple[str, Any]], Any]:
 
 
 def _check(item: Any, tensor: str, numbers: list[int], depth: int) -> None:
-    """`tensor`: what a leaf is called, "input" or "output"; `numbers`: to which theirs are added."""
+    """`tensor`: what a leaf is called, "input" or "output"; theirs are added to `numbers`."""
     ((kind, what),) = item.items()
     if depth > 64:
         raise ValueError("it is too deep")
