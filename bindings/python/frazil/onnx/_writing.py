@@ -15,6 +15,7 @@ import numpy as np
 
 from frazil._export_program import Refused
 from frazil.onnx._arithmetic import Arithmetic
+from frazil.onnx._elimination import Elimination
 from frazil.onnx._kernels import Kernels
 from frazil.onnx._reading import package
 from frazil.onnx._spectra import PARTS, Spectra
@@ -32,7 +33,7 @@ _SAME = {  # op: operator of the same operands and dtype
     "negative": "Neg", "sign": "Sign", "exp": "Exp", "log": "Log", "sin": "Sin", "cos": "Cos",
     "tanh": "Tanh", "sigmoid": "Sigmoid", "sqrt": "Sqrt", "floor": "Floor",
     "ceil": "Ceil", "round": "Round", "copy": "Identity", "subtract": "Sub", "divide": "Div",
-    "where": "Where", "matmul": "MatMul", "determinant": "Det",
+    "where": "Where", "matmul": "MatMul",
 }  # fmt: skip
 _OF_BOOLS = {  # (operator of numbers, of bools)
     "add": ("Add", "Or"), "multiply": ("Mul", "And"), "maximum": ("Max", "Or"),
@@ -73,7 +74,7 @@ class Value:
         self.small = False  # whether all numbers are known to have less than 32 bits
 
 
-class Graph(Kernels, Arithmetic, Spectra):
+class Graph(Kernels, Arithmetic, Elimination, Spectra):
     """Nodes that are being written. A graph inside of another shares names and initializers."""
 
     def __init__(self, opset: int, outer: Graph | None = None) -> None:
