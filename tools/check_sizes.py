@@ -17,7 +17,7 @@ FOLDERS = {
     "tracer": 8750,
     "jit": 38300,
     "frozen": 2200,
-    "bindings": 60700,
+    "bindings": 60900,
 }
 FILE = 800  # lines of a file of these folders
 FUNCTION = 125  # lines of a function there

@@ -388,6 +388,29 @@ def test_what_cannot_be_written_is_told(tmp_path):
     assert not path.exists()
 
 
+def steps(x):
+    """What is written as loops and branches, in a loop and a branch of it."""
+    x = fz.cumulative_prod(x, axis=1) * 0.5 + fz.sort(x, axis=0)
+    x = x + fz.prod((x > 0).astype("int64") + 1, axis=1, keepdims=True).astype("float32")
+    return fz.fft.ifft(fz.fft.fft(x / fz.max(x)) * 0.5).real
+
+
+def test_loops_and_branches_of_operators_in_others(tmp_path):
+    def fn(x, n):
+        def body(i, x):
+            return fz.cond(x[0, 0] > 0, steps, lambda x: x + 0.5, x)
+
+        if n > 0:
+            return fz.fori_loop(0, n, body, x)
+        return x
+
+    path, x = tmp_path / "m.onnx", normal(3, 5)
+    others = [(x, fz.asarray(0)), (-x, fz.asarray(5))]
+    fz.onnx.save(fn, (x, fz.asarray(4)), path, examples=others)
+    for n in (0, 1, 2, 7):
+        agrees(fn, path, (x, fz.asarray(n)), 1e-3, 1e-3)
+
+
 def other_dtype(x):
     return x if x.sum() > 0 else x.astype("int32")
 
