@@ -88,7 +88,7 @@ class Graph(Kernels, Arithmetic, Elimination, Spectra):
         self.symbols: dict[str, Value] = dict(outer.symbols) if outer else {}
         self.tensors: dict[str, Value] = outer.tensors if outer else {}
         self.taken: set[str] = outer.taken if outer else set()
-        self.doing = outer.doing if outer else ""  # the call that is written, for errors
+        self.doing: str = outer.doing if outer else ""  # the call that is written, for errors
 
     def inside(self) -> Graph:
         return Graph(self.opset, self)
@@ -116,6 +116,11 @@ class Graph(Kernels, Arithmetic, Elimination, Spectra):
         self, op: str, inputs: list[Value | None], dtypes: tuple[str, ...], **attributes: Any
     ) -> list[Value]:
         names = [self.fresh(op.lower()) for _ in dtypes]
+        told = attributes.get("name")
+        if told in self.taken:  # onnxruntime wants names of nodes that differ
+            attributes["name"] = self.fresh(told)
+        elif told:
+            self.taken.add(told)
         given = ["" if v is None else v.name for v in inputs]
         self.nodes.append(self.helper.make_node(op, given, names, **attributes))
         return [Value(n, d) for n, d in zip(names, dtypes, strict=True)]
