@@ -404,7 +404,9 @@ def test_loops_and_branches_of_operators_in_others(tmp_path):
             return fz.fori_loop(0, n, body, x)
         return x
 
-    path, x = tmp_path / "m.onnx", normal(3, 5)
+    path = tmp_path / "m.onnx"
+    draw = np.random.default_rng(0)  # examples of all branches that are taken below
+    x = fz.asarray(draw.normal(size=(3, 5)).astype(np.float32))
     others = [(x, fz.asarray(0)), (-x, fz.asarray(5))]
     fz.onnx.save(fn, (x, fz.asarray(4)), path, examples=others)
     for n in (0, 1, 2, 7):
