@@ -105,8 +105,9 @@ Tensor nanvar(const Tensor& given, const Axes& axes, Correction correction, bool
   const auto less_by = std::bit_cast<int64_t>(correction.less);
   const Tensor out = Over(CompositeId::k_nanvar, x, axes, less_by, keepdims, [&] {
     const Tensor apart = where(isnan(x), 0.0, x - MeanOf(x, axes, true));
-    const Tensor re = real(apart), im = imag(apart);
-    const Tensor square = IsComplex(x.dtype()) ? re * re + im * im : apart * apart;
+    const auto squared = [](const Tensor& t) { return t * t; };
+    const Tensor square =
+        IsComplex(x.dtype()) ? squared(real(apart)) + squared(imag(apart)) : squared(apart);
     const Tensor there = astype(logical_not(isnan(x.Detach())), square.dtype());
     const Tensor n = sum(there, axes, keepdims) - correction.less;
     return sum(square, axes, keepdims) / where(greater(n, 0.0), n, NAN);

@@ -379,11 +379,38 @@ def test_what_cannot_be_written_is_told(tmp_path):
         fz.onnx.save(lambda x: x + 1, (x,), path, input_names=["a", "b"])
     with pytest.raises(ValueError, match="output_names must be 1 names"):
         fz.onnx.save(lambda x: x + 1, (x,), path, output_names=["a", "b"])
-    with pytest.raises(ValueError, match=r"has no operator in ONNX .* fz.export writes it"):
-        fz.onnx.save(lambda x: fz.linalg.inv(x), (x,), path)
+    with pytest.raises(ValueError, match=r"qr_factors .*has no operator in ONNX .* fz.export"):
+        fz.onnx.save(lambda x: fz.linalg.qr(x), (x,), path)
+    with pytest.raises(ValueError, match="call eval.. of a module that keeps averages"):
+        fz.onnx.save(nn.BatchNorm1d(3), (x,), path)
     with pytest.raises(TypeError, match="example_args must be a tuple"):
         fz.onnx.save(fz.exp, x, path)
     assert not path.exists()
+
+
+def steps(x):
+    """What is written as loops and branches, in a loop and a branch of it."""
+    x = fz.cumulative_prod(x, axis=1) * 0.5 + fz.sort(x, axis=0)
+    x = x + fz.prod((x > 0).astype("int64") + 1, axis=1, keepdims=True).astype("float32")
+    return fz.fft.ifft(fz.fft.fft(x / fz.max(x)) * 0.5).real
+
+
+def test_loops_and_branches_of_operators_in_others(tmp_path):
+    def fn(x, n):
+        def body(i, x):
+            return fz.cond(x[0, 0] > 0, steps, lambda x: x + 0.5, x)
+
+        if n > 0:
+            return fz.fori_loop(0, n, body, x)
+        return x
+
+    path = tmp_path / "m.onnx"
+    draw = np.random.default_rng(0)  # examples of all branches that are taken below
+    x = fz.asarray(draw.normal(size=(3, 5)).astype(np.float32))
+    others = [(x, fz.asarray(0)), (-x, fz.asarray(5))]
+    fz.onnx.save(fn, (x, fz.asarray(4)), path, examples=others)
+    for n in (0, 1, 2, 7):
+        agrees(fn, path, (x, fz.asarray(n)), 1e-3, 1e-3)
 
 
 def other_dtype(x):
@@ -470,6 +497,38 @@ def test_transforms_of_sizes_that_are_no_powers_of_2(n, tmp_path):
         fn = lambda x: (fz.fft.rfft(x).real, fz.fft.ifft(x).imag * x.shape[1])  # noqa: E731
         fz.onnx.save(fn, (x,), path)
         agrees(fn, path, (x,), 1e-4, 1e-3 if x.dtype == fz.float32 else 1e-9)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_linear_algebra(dtype, tmp_path):
+    """Of any number of matrices; what has no solution stops the model."""
+    la, path = fz.linalg, tmp_path / "m.onnx"
+
+    def fn(a, b):
+        spd = a @ fz.matrix_transpose(a) + fz.eye(4, dtype=a.dtype)
+        return (
+            la.inv(a), la.solve(a, b), la.det(a), *la.slogdet(a), la.cholesky(spd),
+            la.solve_triangular(a, b, lower=True), la.solve_triangular(a, b, trans=1),
+        )  # fmt: skip
+
+    def given(n):
+        a = DRAW.normal(size=(n, 4, 4)) + 3 * np.eye(4)
+        return fz.asarray(a, dtype=dtype), fz.asarray(DRAW.normal(size=(n, 4, 2)), dtype=dtype)
+
+    names = {"a": {0: "n"}, "b": {0: "n"}}
+    fz.onnx.save(fn, given(3), path, dynamic_axes=names)
+    by = (1e-3, 1e-4) if dtype == "float32" else (1e-9, 1e-10)
+    for n in (1, 3, 8):
+        agrees(fn, path, given(n), *by)
+    fz.onnx.save(la.inv, (given(1)[0],), path, dynamic_axes={0: {0: "n"}})
+    with pytest.raises(Exception, match="a matrix is singular: inverse"):
+        session = onnxruntime.InferenceSession(path)
+        session.run(None, {session.get_inputs()[0].name: np.ones((1, 4, 4), dtype)})
+    fz.onnx.save(lambda a: (la.det(a), *la.slogdet(a)), (given(1)[0],), path)
+    singular = fz.asarray(np.arange(16).reshape(1, 4, 4) % 5, dtype=dtype) * fz.asarray(
+        [1, 1, 0, 1], dtype=dtype
+    )
+    agrees(lambda a: (la.det(a), *la.slogdet(a)), path, (singular,))
 
 
 def test_python_numbers_among_the_results_are_told(tmp_path):

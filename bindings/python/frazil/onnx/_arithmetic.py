@@ -370,22 +370,31 @@ class Arithmetic:
         return a if int(attrs[1]) else self.of("Squeeze", a, axes)
 
     def _products(self: Any, x: Value, axis: int) -> list[Value]:
-        """The product along an axis, and those up to each element: a Scan, unless x is empty."""
+        """The product along an axis, and those up to each element: a Loop, unless x is empty."""
         at = self.constant([axis], "int64")
+        whole = self.of("Shape", x, dtype="int64")
         less = self.of("Shape", self.of("ReduceSum", x, at, keepdims=0), dtype="int64")
-        ones = self.of("Expand", self.constant(1, x.dtype), less)
         asked = self.cast(self.of("Squeeze", self._count(x, 0, None)), "bool")
+        sizes = [self._count(x, 0, axis), self._count(x, axis, axis + 1),
+                 self._count(x, axis + 1, None)]  # fmt: skip
         inner = self.inside()
+        three = inner.of("Reshape", x, inner.of("Concat", *sizes, axis=0), allowzero=1)
+        two = inner.of("Concat", sizes[0], sizes[2], axis=0)
+        ones = inner.of("Expand", self.constant(1, x.dtype), two)
         body = inner.inside()
-        state, element = (self.value(stem, x.dtype) for stem in ("state", "element"))
-        product = body.of("Mul", state, element)
-        each = body.of("Identity", product)
-        proto = body.proto("body", [state, element], [product, each], [])
-        axes = {"scan_input_axes": [axis], "scan_output_axes": [axis], "num_scan_inputs": 1}
-        found = inner.nodes_of("Scan", [ones, x], (x.dtype, x.dtype), body=proto, **axes)
+        i, go, state = (
+            self.value(*v) for v in (("i", "int64"), ("go", "bool"), ("state", x.dtype))
+        )
+        product = body.of("Mul", state, body.of("Gather", three, i, axis=1))
+        out = [body.of("Identity", go), product, body.of("Identity", product)]
+        proto = body.proto("body", [i, go, state], out, [i, go])
+        given = [inner.of("Squeeze", sizes[1]), self.constant(True, "bool"), ones]
+        last, each = inner.nodes_of("Loop", given, (x.dtype, x.dtype), body=proto)
+        each = inner.of("Transpose", each, perm=[1, 0, 2])
+        found = [inner.of("Reshape", v, s, allowzero=1) for v, s in ((last, less), (each, whole))]
         graphs = {"then_branch": inner.proto("then", [], found, [])}
         inner = self.inside()
-        none = [inner.of("Identity", v) for v in (ones, x)]
+        none = [inner.of("Expand", self.constant(1, x.dtype), less), inner.of("Identity", x)]
         graphs["else_branch"] = inner.proto("else", [], none, [])
         return self.nodes_of("If", [self._unfolded(asked, x)], (x.dtype, x.dtype), **graphs)
 

@@ -19,7 +19,7 @@ __all__ = ["Kernels"]
 _ROWS = [  # operators; dtypes that have no kernel
     ("Exp Log Sin Cos Tanh Sigmoid Sqrt Floor Ceil Round Reciprocal Softmax LogSoftmax DFT Abs "
      "Expand", "bfloat16"),
-    ("Tan Asin Acos Atan Sinh Cosh Asinh Acosh Atanh Erf Gelu Det", "bfloat16 float64"),
+    ("Tan Asin Acos Atan Sinh Cosh Asinh Acosh Atanh Erf Gelu", "bfloat16 float64"),
     ("Add Sub Mul Div Mod Equal Less LessOrEqual Greater GreaterOrEqual", "bool bfloat16"),
     ("Neg", "uint8 uint16 uint32 uint64 bfloat16"),
     ("Pow", "int8 int16 uint8 uint16 uint32 uint64 bfloat16"),

@@ -246,7 +246,7 @@ class _OnnxExporter(_Exporter):
 def bounds_in(path: Any) -> set[str]:
     """The sizes whose value a program asks for to go one way or another."""
     found = set().union(*map(bounds_in, path.cases.values()))
-    kind, what = path.read or ("", None)
+    kind, what = path.read or ("", ("", 0))
     if kind == "n" and isinstance(what[1], str):  # by_bound: "value NAME / BOUND"
         found.add(what[1].split()[1])
     return found

@@ -15,6 +15,7 @@ import numpy as np
 
 from frazil._export_program import Refused
 from frazil.onnx._arithmetic import Arithmetic
+from frazil.onnx._elimination import Elimination
 from frazil.onnx._kernels import Kernels
 from frazil.onnx._reading import package
 from frazil.onnx._spectra import PARTS, Spectra
@@ -32,7 +33,7 @@ _SAME = {  # op: operator of the same operands and dtype
     "negative": "Neg", "sign": "Sign", "exp": "Exp", "log": "Log", "sin": "Sin", "cos": "Cos",
     "tanh": "Tanh", "sigmoid": "Sigmoid", "sqrt": "Sqrt", "floor": "Floor",
     "ceil": "Ceil", "round": "Round", "copy": "Identity", "subtract": "Sub", "divide": "Div",
-    "where": "Where", "matmul": "MatMul", "determinant": "Det",
+    "where": "Where", "matmul": "MatMul",
 }  # fmt: skip
 _OF_BOOLS = {  # (operator of numbers, of bools)
     "add": ("Add", "Or"), "multiply": ("Mul", "And"), "maximum": ("Max", "Or"),
@@ -73,7 +74,7 @@ class Value:
         self.small = False  # whether all numbers are known to have less than 32 bits
 
 
-class Graph(Kernels, Arithmetic, Spectra):
+class Graph(Kernels, Arithmetic, Elimination, Spectra):
     """Nodes that are being written. A graph inside of another shares names and initializers."""
 
     def __init__(self, opset: int, outer: Graph | None = None) -> None:
@@ -87,7 +88,7 @@ class Graph(Kernels, Arithmetic, Spectra):
         self.symbols: dict[str, Value] = dict(outer.symbols) if outer else {}
         self.tensors: dict[str, Value] = outer.tensors if outer else {}
         self.taken: set[str] = outer.taken if outer else set()
-        self.doing = outer.doing if outer else ""  # the call that is written, for errors
+        self.doing: str = outer.doing if outer else ""  # the call that is written, for errors
 
     def inside(self) -> Graph:
         return Graph(self.opset, self)
@@ -115,6 +116,11 @@ class Graph(Kernels, Arithmetic, Spectra):
         self, op: str, inputs: list[Value | None], dtypes: tuple[str, ...], **attributes: Any
     ) -> list[Value]:
         names = [self.fresh(op.lower()) for _ in dtypes]
+        told = attributes.get("name")
+        if told in self.taken:  # onnxruntime wants names of nodes that differ
+            attributes["name"] = self.fresh(told)
+        elif told:
+            self.taken.add(told)
         given = ["" if v is None else v.name for v in inputs]
         self.nodes.append(self.helper.make_node(op, given, names, **attributes))
         return [Value(n, d) for n, d in zip(names, dtypes, strict=True)]
