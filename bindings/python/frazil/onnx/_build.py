@@ -199,10 +199,13 @@ class Builder:
                              False, False, False, False, False, {}, ())  # fmt: skip
         self.operators.add((domain, name))
         attributes = self.attributes(proto, scope, where)
-        self.fits(row, attributes, inputs, where)
+        own = [find(OWN, n, 1) for n, _ in row.prepared]
+        self.fits(row, [r for r in own if r is not None], attributes, inputs, where)
         if row.control:
             self.bodies_fit(name, opset, attributes, len(inputs), len(proto.output), where)
         before, inputs = self.prepared(row, attributes, inputs, where)
+        if row.attributes is not None:  # without those of what is prepared alone
+            attributes = {n: v for n, v in attributes.items() if n in row.attributes}
         outputs = tuple(self.define(scope, n, where) if n else SINK for n in proto.output)
         node = Node(row, attributes, inputs, outputs, where, self.device)
         if name == "Gradient":
@@ -246,13 +249,18 @@ class Builder:
             )
         self.problems[f"{where}: {way}"] = None
 
-    def fits(self, row: Conversion, attributes: dict[str, Any], inputs: Any, where: str) -> None:
+    def fits(
+        self, row: Conversion, own: list[Conversion], attributes: dict[str, Any], inputs: Any,
+        where: str,
+    ) -> None:  # fmt: skip
+        """Whether a conversion, with its `own` ones beforehand, takes the attributes and inputs."""
         if len(inputs) < row.least or (row.rest is None and len(inputs) > len(row.kinds)):
             self.problems[f"{where}: it has {len(inputs)} inputs"] = None
-        unknown = sorted(set(attributes) - row.attributes) if row.attributes is not None else []
+        known = [r.attributes for r in (row, *own)]
+        unknown = [] if None in known else sorted(set(attributes).difference(*known))
         if unknown:
             self.problems[f"{where}: attributes {', '.join(unknown)} are not supported"] = None
-        missing = sorted(row.needed - set(attributes))
+        missing = sorted(row.needed.union(*(r.needed for r in own)) - set(attributes))
         if missing:
             self.problems[f"{where}: attributes {', '.join(missing)} are missing"] = None
 
@@ -292,7 +300,8 @@ class Builder:
             if a.type == kinds.STRING:
                 return a.s.decode("utf-8")
             if a.type == kinds.STRINGS:
-                return tuple([s.decode("utf-8") for s in a.strings])
+                words: dict[bytes, str] = {}  # equal ones are one
+                return tuple([words.get(s) or words.setdefault(s, s.decode()) for s in a.strings])
         except UnicodeDecodeError:
             raise ValueError(f"[onnx] {where}: attribute {a.name!r} holds no UTF-8.") from None
         if a.type == kinds.TENSOR:

@@ -10,6 +10,7 @@ import numpy as np
 
 import frazil as fz
 from frazil.onnx._table import converts
+from frazil.onnx._values import array_of
 from frazil.onnx.shapes import ints
 
 
@@ -165,16 +166,42 @@ def _corners(boxes: Any, center: int) -> Any:
     return np.concatenate([np.minimum(first, second), np.maximum(first, second)], axis=1)
 
 
-def _overlaps(box: Any, others: Any) -> Any:
-    """Intersection over union."""
-    low, high = np.maximum(box[:2], others[:, :2]), np.minimum(box[2:], others[:, 2:])
-    common = np.prod(np.maximum(high - low, 0), axis=1)
-    areas = np.prod(others[:, 2:] - others[:, :2], axis=1)
-    union = areas + np.prod(box[2:] - box[:2]) - common
+def _overlaps(boxes: Any, others: Any) -> Any:
+    """Intersection over union, (boxes, others)."""
+    common: Any = 1.0
+    for axis in (0, 1):
+        low = np.maximum(boxes[:, None, axis], others[None, :, axis])
+        high = np.minimum(boxes[:, None, axis + 2], others[None, :, axis + 2])
+        common = common * np.maximum(high - low, 0)
+    areas, own = (np.prod(b[:, 2:] - b[:, :2], axis=1) for b in (others, boxes))
+    union = areas + own[:, None] - common
     return np.where(union > 0, common / np.where(union > 0, union, 1), 0.0)
 
 
-@converts("NonMaxSuppression", 10, host="boxes scores most iou least")
+def _kept(corners: Any, threshold: float, limit: int) -> list[int]:
+    """The boxes (best first) that overlap no kept better one too much, at most `limit`. Blocks of
+    candidates are compared with what is kept, then among themselves."""
+    kept: list[int] = []
+    begin, size = 0, 64
+    while begin < len(corners) and len(kept) < limit:
+        block = np.arange(begin, min(begin + size, len(corners)))
+        begin += size
+        if kept:
+            near = _overlaps(corners[kept], corners[block])
+            block = block[(near <= threshold).all(axis=0)]
+        apart = _overlaps(corners[block], corners[block]) <= threshold
+        alive = np.ones(len(block), bool)
+        if apart[np.triu_indices(len(block), 1)].all():
+            kept += block.tolist()
+            continue
+        for i, box in enumerate(block.tolist()):
+            if alive[i]:
+                kept.append(box)
+                alive &= apart[i]
+    return kept[:limit]
+
+
+@converts("NonMaxSuppression", 10, raw="boxes scores", host="most iou least", data=True)
 def non_max_suppression(
     boxes: Any, scores: Any, most: Any = None, iou: Any = None, least: Any = None, *,
     center_point_box: int = 0,
@@ -182,21 +209,16 @@ def non_max_suppression(
     """The best boxes of each class, without those that overlap a better one too much."""
     limit = 0 if most is None else int(most)
     threshold = 0.0 if iou is None else float(iou)
-    boxes, scores = boxes.array(), scores.array()
-    chosen = []
+    boxes, scores = array_of(boxes), array_of(scores)
+    chosen = [np.empty((0, 3), np.int64)]
     for batch, classes in enumerate(scores):
         corners = _corners(np.asarray(boxes[batch], np.float64), center_point_box)
         for c, score in enumerate(classes):
-            order = np.argsort(-score, kind="stable")
-            if least is not None:
-                order = order[score[order] > float(least)]
-            kept = 0
-            while order.size and kept < limit:
-                best, order = order[0], order[1:]
-                chosen.append((batch, c, int(best)))
-                kept += 1
-                order = order[_overlaps(corners[best], corners[order]) <= threshold]
-    return np.asarray(chosen, np.int64).reshape(-1, 3)
+            shown = np.arange(len(score)) if least is None else np.flatnonzero(score > float(least))
+            order = shown[np.argsort(-score[shown], kind="stable")]
+            best = order[_kept(corners[order], threshold, limit)]
+            chosen.append(np.stack([np.full(len(best), batch), np.full(len(best), c), best], axis=1))
+    return np.concatenate(chosen).astype(np.int64)
 
 
 @converts("ImageDecoder", 20, host="stream")

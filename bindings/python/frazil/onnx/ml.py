@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -241,8 +242,11 @@ def _kernel(x: Any, vectors: Any, kind: str, params: Any) -> Any:
     """(rows, vectors): what support vectors say about rows."""
     gamma, coef0, degree = (params or [0.0, 0.0, 0.0])[:3]
     if kind == "RBF":
-        apart = x[:, None, :] - vectors[None, :, :]
-        return fz.exp(-gamma * fz.sum(apart * apart, axis=-1))
+        # |x|^2 + |v|^2 - 2 x v, in float64, where what cancels is below float32's last bit.
+        x, vectors = x.astype("float64"), vectors.astype("float64")
+        squares = fz.sum(x * x, axis=-1, keepdims=True) + fz.sum(vectors * vectors, axis=-1)
+        apart = fz.maximum(squares - 2 * (x @ fz.matrix_transpose(vectors)), 0.0)
+        return fz.exp((-gamma * apart).astype("float32"))
     product = x @ fz.matrix_transpose(vectors)
     if kind == "POLY":
         return (gamma * product + coef0) ** degree
@@ -289,41 +293,41 @@ def svm_classifier(
     k = _kernel(x, _column(support_vectors, x).reshape((total, -1)), kernel_type, kernel_params)
     weights = _column(coefficients, x).reshape((-1, total))
     begin = np.concatenate([[0], np.cumsum(vectors_per_class)]).tolist()
-    votes: list[Any] = [0.0] * n
-    decisions: list[Any] = []
-    for i in range(n):
-        for j in range(i + 1, n):
-            a, b = slice(begin[i], begin[i + 1]), slice(begin[j], begin[j + 1])
-            one = k[:, a] @ weights[j - 1][a] + k[:, b] @ weights[i][b] + rho[len(decisions)]
-            decisions.append(one)
-            first = (one > 0).astype(x.dtype)
-            votes[i] = votes[i] + first
-            votes[j] = votes[j] + (1 - first)
+    pairs = list(itertools.combinations(range(n), 2))
+    if not pairs:
+        raise ValueError("[onnx] SVMClassifier has fewer than two classes.")
+    table = np.zeros((total, len(pairs)), np.float32)  # what each vector says in each pair
+    given = np.asarray(coefficients, np.float32).reshape(-1, total)
+    side = np.zeros((len(pairs), n), np.float32)
+    for p, (i, j) in enumerate(pairs):
+        for row, own in ((j - 1, i), (i, j)):
+            of = slice(begin[own], begin[own + 1])
+            table[of, p] = given[row, of]
+        side[p, i], side[p, j] = 1, -1
+    decided = k @ fz.asarray(table) + fz.asarray(np.asarray(rho[: len(pairs)], np.float32))
+    first = (decided > 0).astype(x.dtype)
+    votes = first @ fz.asarray(side) + fz.asarray((side < 0).sum(axis=0).astype(np.float32))
     if prob_a:
-        scores = _coupled(decisions, n, prob_a, prob_b)
+        scores = _coupled(decided, n, prob_a, prob_b)
         return chosen(scores, classlabels_ints, classlabels_strings), transformed(
             scores, post_transform
         )
-    picked = chosen(fz.stack(votes, axis=-1), classlabels_ints, classlabels_strings)
-    return picked, transformed(fz.stack(decisions, axis=-1), post_transform)
+    picked = chosen(votes, classlabels_ints, classlabels_strings)
+    return picked, transformed(decided, post_transform)
 
 
 def _coupled(decisions: Any, n: int, prob_a: Any, prob_b: Any) -> Any:
     """Probabilities of classes from those of pairs (Wu, Lin and Weng 2004), on the host."""
-    rows = decisions[0].shape[0]
-    pairs = np.zeros((rows, n, n))
-    index = 0
-    for i in range(n):
-        for j in range(i + 1, n):
-            d = array_of(decisions[index]).astype(np.float64)
-            p = 1 / (1 + np.exp(d * prob_a[index] + prob_b[index]))
-            p = np.clip(p, 1e-7, 1 - 1e-7)
-            pairs[:, i, j], pairs[:, j, i] = p, 1 - p
-            index += 1
-    results = []
-    for r in pairs:
-        q = -r * r.T
-        np.fill_diagonal(q, (r**2).sum(axis=0))
-        system = np.block([[q, np.ones((n, 1))], [np.ones((1, n)), np.zeros((1, 1))]])
-        results.append(np.linalg.lstsq(system, np.eye(n + 1)[n], rcond=None)[0][:n])
-    return fz.asarray(np.asarray(results, np.float32))
+    decided = array_of(decisions).astype(np.float64)
+    pairs = np.zeros((len(decided), n, n))
+    for index, (i, j) in enumerate(itertools.combinations(range(n), 2)):
+        p = 1 / (1 + np.exp(decided[:, index] * prob_a[index] + prob_b[index]))
+        p = np.clip(p, 1e-7, 1 - 1e-7)
+        pairs[:, i, j], pairs[:, j, i] = p, 1 - p
+    system = np.zeros((len(decided), n + 1, n + 1))
+    system[:, :n, :n] = -pairs * pairs.swapaxes(1, 2)
+    own = np.arange(n)
+    system[:, own, own] = (pairs**2).sum(axis=1)
+    system[:, n, :n] = system[:, :n, n] = 1
+    wanted = np.eye(n + 1)[:, n:]
+    return fz.asarray(np.linalg.solve(system, wanted)[:, :n, 0].astype(np.float32))

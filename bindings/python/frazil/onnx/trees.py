@@ -7,211 +7,224 @@ from typing import Any
 import numpy as np
 
 import frazil as fz
-from frazil.onnx._table import ML, converts
+from frazil.onnx._forests import LEAF, MEMBER, MODES, Forest, aggregated, more_of
+from frazil.onnx._table import ML, OWN, converts
 from frazil.onnx.ml import chosen, transformed
 
-_MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ")
-_LEAF = len(_MODES)
-_MEMBER = _LEAF + 1
 _AGGREGATE = ("AVERAGE", "SUM", "MIN", "MAX")
 _POST = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
+_TABLES = "nodes splits others members roots weights base numbers"
 
 
-class _Forest:
-    """Nodes of all trees as arrays; a leaf points to itself."""
-
-    def __init__(self, mode: Any, feature: Any, value: Any, yes: Any, no: Any, missing: Any,
-                 roots: Any, members: Any = None) -> None:  # fmt: skip
-        self.mode, self.feature, self.value = mode, feature, value
-        self.yes, self.no, self.missing, self.roots = yes, no, missing, roots
-        self.members = members
-        self.depth = self._depth()
-
-    def _depth(self) -> int:
-        """How many levels there are. ValueError for nodes that lead back to one above."""
-        level, depth = set(self.roots.tolist()), 0
-        while True:
-            inner = [n for n in level if self.mode[n] != _LEAF]
-            if not inner:
-                return depth
-            depth += 1
-            if depth > len(self.mode):
-                raise ValueError("[onnx] a tree leads back to one of its nodes.")
-            level = {int(self.yes[n]) for n in inner} | {int(self.no[n]) for n in inner}
-
-    def leaves(self, x: Any) -> Any:
-        """The leaf that each row of x reaches in each tree, (rows, trees)."""
-        rows = x.shape[0]
-        at = fz.broadcast_to(fz.asarray(self.roots), (rows, len(self.roots)))
-        mode, feature = fz.asarray(self.mode), fz.asarray(self.feature)
-        value = fz.asarray(self.value, dtype=x.dtype)
-        yes, no, missing = (fz.asarray(v) for v in (self.yes, self.no, self.missing))
-        used = set(self.mode.tolist()) - {_LEAF}
-        for _ in range(self.depth):
-            own = fz.take_along_axis(x, fz.take(feature, at, axis=0), axis=1)
-            split, kind = fz.take(value, at, axis=0), fz.take(mode, at, axis=0)
-            tests = (own <= split, own < split, own >= split, own > split, own == split,
-                     own != split)  # fmt: skip
-            true = fz.zeros(at.shape, dtype="bool")
-            for k, test in enumerate(tests):
-                if k in used:
-                    true = true | ((kind == k) & test)
-            if _MEMBER in used:
-                table = fz.asarray(self.members, dtype=x.dtype)
-                hit = fz.any(fz.take(table, at, axis=0) == own[..., None], axis=-1)
-                true = true | ((kind == _MEMBER) & hit)
-            true = true | (fz.isnan(own) & (fz.take(missing, at, axis=0) > 0))
-            at = fz.where(true, fz.take(yes, at, axis=0), fz.take(no, at, axis=0))
-        return at
+def _int64s(values: Any) -> Any:
+    return np.asarray(() if values is None else values, np.int64).reshape(-1)
 
 
-def _aggregated(forest: _Forest, x: Any, weights: Any, shown: Any, how: str) -> Any:
-    """(rows, targets): the leaves' weights over trees; `shown` tells which targets a leaf has."""
-    leaves = forest.leaves(x)
-    part = fz.take(fz.asarray(weights, dtype=x.dtype), leaves, axis=0)  # rows, trees, targets
-    if how in ("SUM", "AVERAGE"):
-        total = fz.sum(part, axis=1)
-        return total / len(forest.roots) if how == "AVERAGE" else total
-    has = fz.take(fz.asarray(shown), leaves, axis=0)
-    limit = float("inf") if how == "MIN" else -float("inf")
-    part = fz.where(has, part, fz.full((), limit, dtype=x.dtype))
-    best = fz.min(part, axis=1) if how == "MIN" else fz.max(part, axis=1)
-    return fz.where(fz.isinf(best), fz.zeros_like(best), best)
+def _numbers(as_tensor: Any, values: Any) -> tuple[Any, Any]:
+    """float64 and the dtype in which they were given."""
+    given = np.asarray(values if as_tensor is None else as_tensor).reshape(-1)
+    narrow = as_tensor is None or given.dtype.itemsize < 8
+    return given.astype(np.float64), np.float32 if narrow else np.float64
 
 
-def _forest_of_ids(o: dict[str, Any]) -> tuple[_Forest, dict[tuple[int, int], int]]:
+class _Places:
+    """Where nodes are, by tree and id."""
+
+    def __init__(self, trees: Any, ids: Any) -> None:
+        self.lowest, self.span = ids.min(initial=0), int(np.ptp(ids)) + 1 if len(ids) else 1
+        keys = self._keys(trees, ids)
+        self.order = np.argsort(keys, kind="stable")
+        self.sorted = keys[self.order]
+
+    def _keys(self, trees: Any, ids: Any) -> Any:
+        return trees * self.span + (ids - self.lowest)
+
+    def of(self, trees: Any, ids: Any) -> Any:
+        keys = self._keys(trees, ids)
+        at = np.searchsorted(self.sorted, keys, side="right") - 1
+        wrong = (at < 0) | (self.sorted[at] != keys)
+        wrong |= (ids < self.lowest) | (ids >= self.lowest + self.span)
+        if wrong.any():
+            i = int(wrong.argmax())
+            raise ValueError(f"[onnx] tree {trees[i]} has no node {ids[i]}.")
+        return self.order[at]
+
+
+def _forest(
+    trees: Any, ids: Any, modes: Any, features: Any, values: Any, yes: Any, no: Any, missing: Any,
+    weights_of: tuple[Any, Any, Any, Any], count: int,
+) -> Forest:  # fmt: skip
     """From the attributes of opsets 1 and 3: nodes by (tree, node)."""
-    trees, ids = o["nodes_treeids"], o["nodes_nodeids"]
-    place = {key: i for i, key in enumerate(zip(trees, ids, strict=True))}
-    modes = [_LEAF if m == "LEAF" else _MODES.index(m) for m in o["nodes_modes"]]
-    n = len(ids)
-
-    def pointed(name: str) -> Any:
-        out = []
-        for i in range(n):
-            if modes[i] == _LEAF:
-                out.append(i)
-                continue
-            target = place.get((trees[i], o[name][i]))
-            if target is None:
-                raise ValueError(f"[onnx] tree {trees[i]} has no node {o[name][i]}.")
-            out.append(target)
-        return np.asarray(out)
-
-    yes, no = pointed("nodes_truenodeids"), pointed("nodes_falsenodeids")
-    below = set(yes[np.asarray(modes) != _LEAF].tolist()) | set(
-        no[np.asarray(modes) != _LEAF].tolist()
-    )
-    first: dict[int, int] = {}
-    for i, tree in enumerate(trees):
-        if i not in below:
-            first.setdefault(tree, i)
-    values = o.get("nodes_values_as_tensor")
-    values = np.asarray(o["nodes_values"] if values is None else values, np.float64)
-    missing = np.asarray(o.get("nodes_missing_value_tracks_true") or [0] * n)
-    forest = _Forest(np.asarray(modes), np.asarray(o["nodes_featureids"]), values, yes, no,
-                     missing, np.asarray(list(first.values())))  # fmt: skip
-    return forest, place
-
-
-def _leaf_weights(o: dict[str, Any], place: Any, name: str, count: int) -> Any:
-    n = len(place)
+    trees, ids = _int64s(trees), _int64s(ids)
+    places, n = _Places(trees, ids), len(ids)
+    kinds = {"LEAF": LEAF, **{m: i for i, m in enumerate(MODES)}}
+    mode = np.fromiter((kinds[m] for m in modes), np.int8, n)
+    inner = np.flatnonzero(mode != LEAF)
+    ways = []
+    for given in (yes, no):
+        own = np.arange(n)
+        own[inner] = places.of(trees[inner], _int64s(given)[inner])
+        ways.append(own)
+    below = np.zeros(n, bool)
+    for own in ways:
+        below[own[inner]] = True
+    tops = np.flatnonzero(~below)
+    tops = tops[np.sort(np.unique(trees[tops], return_index=True)[1])]  # the first of each tree
     weights, shown = np.zeros((n, count)), np.zeros((n, count), bool)
-    given: Any = o.get(f"{name}_weights_as_tensor")
-    given = o.get(f"{name}_weights") if given is None else given
-    rows = zip(o[f"{name}_treeids"], o[f"{name}_nodeids"], o[f"{name}_ids"], given, strict=True)
-    for tree, node, target, weight in rows:
-        weights[place[tree, node], target] += weight
-        shown[place[tree, node], target] = True
-    return weights, shown
+    of_trees, of_nodes, targets, given = weights_of
+    at, targets = places.of(_int64s(of_trees), _int64s(of_nodes)), _int64s(targets)
+    np.add.at(weights, (at, targets), given)
+    shown[at, targets] = True
+    missing = np.zeros(n, bool) if missing is None or not len(missing) else _int64s(missing) != 0
+    return Forest(mode, _int64s(features), values, *ways, missing, tops, weights, shown)
 
 
-def _base(o: dict[str, Any]) -> Any:
-    given = o.get("base_values_as_tensor")
-    return o.get("base_values") if given is None else given
+def _base(as_tensor: Any, values: Any) -> Any:
+    base = values if as_tensor is None else as_tensor
+    base = None if base is None else np.asarray(base).reshape(-1)
+    return base if base is None or base.dtype == np.float64 and as_tensor is not None else base.astype(np.float32)
+
+
+def _based(scores: Any, base: Any) -> Any:
+    if base is None:
+        return scores
+    return scores + (base if base.dtype == scores.dtype else base.astype(scores.dtype))
 
 
 def _floats(x: Any) -> Any:
     return x if x.dtype.name == "float64" else x.astype("float32")
 
 
-@converts("TreeEnsembleRegressor", domain=ML)
-def tree_regressor(x: Any, **options: Any) -> Any:
-    forest, place = _forest_of_ids(options)
-    count = options.get("n_targets", 1)
-    weights, shown = _leaf_weights(options, place, "target", count)
-    how = options.get("aggregate_function", "SUM")
-    x = _floats(x)
-    y = _aggregated(forest, x, weights, shown, how)
-    base = _base(options)
-    y = y if base is None else y + fz.asarray(np.asarray(base), dtype=y.dtype)
-    return transformed(y, options.get("post_transform", "NONE")).astype("float32")
+@converts("Regressor", domain=OWN)
+def regressor_tables(
+    *_: Any, nodes_treeids: Any, nodes_nodeids: Any, nodes_modes: Any, nodes_featureids: Any,
+    nodes_truenodeids: Any, nodes_falsenodeids: Any, nodes_values: Any = None,
+    nodes_values_as_tensor: Any = None, nodes_missing_value_tracks_true: Any = None,
+    nodes_hitrates: Any = None, nodes_hitrates_as_tensor: Any = None, target_treeids: Any,
+    target_nodeids: Any, target_ids: Any, target_weights: Any = None,
+    target_weights_as_tensor: Any = None, n_targets: int = 1, aggregate_function: str = "SUM",
+    base_values: Any = None, base_values_as_tensor: Any = None,
+) -> Any:  # fmt: skip
+    values, dtype = _numbers(nodes_values_as_tensor, nodes_values)
+    weights, of_weights = _numbers(target_weights_as_tensor, target_weights)
+    forest = _forest(
+        nodes_treeids, nodes_nodeids, nodes_modes, nodes_featureids, values, nodes_truenodeids,
+        nodes_falsenodeids, nodes_missing_value_tracks_true,
+        (target_treeids, target_nodeids, target_ids, weights), n_targets,
+    )  # fmt: skip
+    tables = forest.tables(aggregate_function, dtype)
+    base = _base(base_values_as_tensor, base_values)
+    return *tables[:5], tables[5].astype(of_weights), base, tables[6]
 
 
-@converts("TreeEnsembleClassifier", domain=ML)
-def tree_classifier(x: Any, **options: Any) -> Any:
-    ints, words = options.get("classlabels_int64s"), options.get("classlabels_strings")
-    count, how = len(words or ints or ()), options.get("post_transform", "NONE")
-    forest, place = _forest_of_ids(options)
-    binary = count == 2 and len(set(options["class_ids"])) == 1
-    weights, shown = _leaf_weights(options, place, "class", max(count, 1))
-    scores = _aggregated(forest, _floats(x), weights, shown, "SUM")
-    base = _base(options)
+@converts("TreeEnsembleRegressor", domain=ML, host="numbers", prepared={"Regressor": (_TABLES,)})
+def tree_regressor(
+    x: Any, nodes: Any = None, splits: Any = None, others: Any = None, members: Any = None,
+    roots: Any = None, weights: Any = None, base: Any = None, numbers: Any = None, *,
+    aggregate_function: str = "SUM", post_transform: str = "NONE",
+) -> Any:  # fmt: skip
+    tables = nodes, splits, others, members, roots, weights, numbers
+    y = aggregated(_floats(x), tables, aggregate_function)
+    return transformed(_based(y, base), post_transform).astype("float32")
+
+
+@converts("Classifier", domain=OWN)
+def classifier_tables(
+    *_: Any, nodes_treeids: Any, nodes_nodeids: Any, nodes_modes: Any, nodes_featureids: Any,
+    nodes_truenodeids: Any, nodes_falsenodeids: Any, nodes_values: Any = None,
+    nodes_values_as_tensor: Any = None, nodes_missing_value_tracks_true: Any = None,
+    nodes_hitrates: Any = None, nodes_hitrates_as_tensor: Any = None, class_treeids: Any,
+    class_nodeids: Any, class_ids: Any, class_weights: Any = None,
+    class_weights_as_tensor: Any = None, classlabels_int64s: Any = None,
+    classlabels_strings: Any = None, base_values: Any = None, base_values_as_tensor: Any = None,
+) -> Any:  # fmt: skip
+    values, dtype = _numbers(nodes_values_as_tensor, nodes_values)
+    weights, of_weights = _numbers(class_weights_as_tensor, class_weights)
+    ids = _int64s(class_ids)
+    count = len(classlabels_strings or classlabels_int64s or ())
+    binary = count == 2 and len(ids) > 0 and bool((ids == ids[0]).all())
+    positive = class_weights is None or bool((np.asarray(class_weights) >= 0).all())
+    forest = _forest(
+        nodes_treeids, nodes_nodeids, nodes_modes, nodes_featureids, values, nodes_truenodeids,
+        nodes_falsenodeids, nodes_missing_value_tracks_true,
+        (class_treeids, class_nodeids, ids * 0 if binary else ids, weights),
+        1 if binary else max(count, 1),
+    )  # fmt: skip
+    tables = forest.tables("SUM", dtype, binary, positive)
+    base = _base(base_values_as_tensor, base_values)
+    base = base[-1:] if binary and base is not None else base
+    return *tables[:5], tables[5].astype(of_weights), base, tables[6]
+
+
+@converts("TreeEnsembleClassifier", domain=ML, host="numbers", prepared={"Classifier": (_TABLES,)})
+def tree_classifier(
+    x: Any, nodes: Any = None, splits: Any = None, others: Any = None, members: Any = None,
+    roots: Any = None, weights: Any = None, base: Any = None, numbers: Any = None, *,
+    classlabels_int64s: Any = None, classlabels_strings: Any = None,
+    post_transform: str = "NONE",
+) -> Any:  # fmt: skip
+    ints, words, how = classlabels_int64s, classlabels_strings, post_transform
+    scores = aggregated(_floats(x), (nodes, splits, others, members, roots, weights, numbers), "SUM")
+    scores = _based(scores, base)
+    binary, positive = more_of(numbers)
     if binary:  # one score, that of the second class
-        one = scores[:, options["class_ids"][0]]
-        if base is not None:
-            one = one + fz.asarray(float(np.asarray(base).reshape(-1)[-1]), dtype=one.dtype)
-        positive = all(w >= 0 for w in np.asarray(options.get("class_weights") or [0.0]))
-        if how == "LOGISTIC" or (how == "NONE" and positive):
-            other = 1 - one if how == "NONE" else -one
-        else:
-            other = -one
-        scores = fz.stack([other, one], axis=-1)
+        one = scores[:, 0]
+        other = 1 - one if how == "NONE" and positive else -one
+        scores = transformed(fz.stack([other, one], axis=-1), how)
         at = (one > (0.5 if positive and how == "NONE" else 0)).astype("int64")
-        scores = transformed(scores, how)
         best = fz.stack([1 - at, at], axis=-1)
         return chosen(best, ints, words), scores.astype("float32")
-    if base is not None:
-        scores = scores + fz.asarray(np.asarray(base), dtype=scores.dtype)
     return chosen(scores, ints, words), transformed(scores, how).astype("float32")
 
 
-@converts("TreeEnsemble", 5, domain=ML)
-def tree_ensemble(x: Any, **o: Any) -> Any:
+@converts("Ensemble", domain=OWN)
+def ensemble_tables(
+    *_: Any, nodes_featureids: Any, nodes_modes: Any, nodes_splits: Any, nodes_truenodeids: Any,
+    nodes_trueleafs: Any, nodes_falsenodeids: Any, nodes_falseleafs: Any, tree_roots: Any,
+    leaf_targetids: Any, leaf_weights: Any, membership_values: Any = None,
+    nodes_missing_value_tracks_true: Any = None, nodes_hitrates: Any = None, n_targets: int = 1,
+    aggregate_function: int = 1,
+) -> Any:  # fmt: skip
     """Inner nodes first, then leaves, as one array."""
-    inner, leaves = len(o["nodes_featureids"]), len(o["leaf_targetids"])
-    modes = np.asarray(o["nodes_modes"]).reshape(-1).tolist()
-    kinds = [_MEMBER if m == 6 else int(m) for m in modes]
-
-    def pointed(ids: Any, is_leaf: Any) -> list[int]:
-        return [i + inner if leaf else i for i, leaf in zip(ids, is_leaf, strict=True)]
-
+    inner, leaves = len(nodes_featureids), len(leaf_targetids)
+    modes = np.asarray(nodes_modes).reshape(-1).astype(np.int64)
+    modes = np.concatenate([np.where(modes == LEAF, MEMBER, modes), np.full(leaves, LEAF)])
     own = np.arange(inner, inner + leaves)
-    yes = np.concatenate([pointed(o["nodes_truenodeids"], o["nodes_trueleafs"]), own])
-    no = np.concatenate([pointed(o["nodes_falsenodeids"], o["nodes_falseleafs"]), own])
-    pad = np.zeros(leaves)
-    splits = np.asarray(o["nodes_splits"], np.float64).reshape(-1)
-    missing = np.asarray(o.get("nodes_missing_value_tracks_true") or [0] * inner)
-    forest = _Forest(
-        np.asarray([*kinds, *[_LEAF] * leaves]),
-        np.concatenate([o["nodes_featureids"], pad]).astype(np.int64),
-        np.concatenate([splits, pad]), yes.astype(np.int64), no.astype(np.int64),
-        np.concatenate([missing, pad]).astype(np.int64), np.asarray(o["tree_roots"]),
-        _members(o, kinds, leaves),
+    yes = np.concatenate([_int64s(nodes_truenodeids) + inner * (_int64s(nodes_trueleafs) != 0), own])
+    no = np.concatenate([_int64s(nodes_falsenodeids) + inner * (_int64s(nodes_falseleafs) != 0), own])
+    pad = np.zeros(leaves, np.int64)
+    splits = np.asarray(nodes_splits).reshape(-1)
+    given = nodes_missing_value_tracks_true
+    missing = _int64s(given) if given is not None and len(given) else np.zeros(inner, np.int64)
+    weights = np.zeros((inner + leaves, n_targets))
+    shown = np.zeros(weights.shape, bool)
+    weights[own, _int64s(leaf_targetids)] = np.asarray(leaf_weights).reshape(-1)
+    shown[own, _int64s(leaf_targetids)] = True
+    forest = Forest(
+        modes, np.concatenate([_int64s(nodes_featureids), pad]),
+        np.concatenate([splits.astype(np.float64), pad]), yes, no,
+        np.concatenate([missing, pad]) != 0, _int64s(tree_roots), weights, shown,
+        _members(membership_values, modes),
     )  # fmt: skip
-    count = o.get("n_targets", 1)
-    weights, shown = np.zeros((inner + leaves, count)), np.zeros((inner + leaves, count), bool)
-    given = np.asarray(o["leaf_weights"], np.float64).reshape(-1)
-    for i, (target, weight) in enumerate(zip(o["leaf_targetids"], given, strict=True)):
-        weights[inner + i, target], shown[inner + i, target] = weight, True
-    y = _aggregated(forest, x, weights, shown, _AGGREGATE[o.get("aggregate_function", 1)])
-    return transformed(y, _POST[o.get("post_transform", 0)])
+    tables = forest.tables(_AGGREGATE[aggregate_function], splits.dtype)
+    return *tables[:5], tables[5].astype(np.asarray(leaf_weights).dtype), None, tables[6]
 
 
-def _members(o: dict[str, Any], kinds: list[int], leaves: int) -> Any:
+@converts("TreeEnsemble", 5, domain=ML, host="numbers", prepared={"Ensemble": (_TABLES,)})
+def tree_ensemble(
+    x: Any, nodes: Any = None, splits: Any = None, others: Any = None, members: Any = None,
+    roots: Any = None, weights: Any = None, base: Any = None, numbers: Any = None, *,
+    aggregate_function: int = 1, post_transform: int = 0,
+) -> Any:  # fmt: skip
+    tables = nodes, splits, others, members, roots, weights, numbers
+    return transformed(
+        aggregated(x, tables, _AGGREGATE[aggregate_function]), _POST[post_transform]
+    )
+
+
+def _members(given: Any, modes: Any) -> Any:
     """The values of nodes that test membership, padded with NaN, which equals nothing."""
-    given = o.get("membership_values")
-    if given is None or _MEMBER not in kinds:
+    if given is None or not (modes == MEMBER).any():
         return None
     sets: list[list[float]] = [[]]
     for v in np.asarray(given).reshape(-1).tolist():
@@ -220,6 +233,6 @@ def _members(o: dict[str, Any], kinds: list[int], leaves: int) -> Any:
         else:
             sets[-1].append(v)
     order = iter(sets)
-    own = [next(order) if k == _MEMBER else [] for k in kinds] + [[]] * leaves
+    own = [next(order) if k == MEMBER else [] for k in modes.tolist()]
     width = max(map(len, own))
     return np.asarray([s + [np.nan] * (width - len(s)) for s in own])
