@@ -27,4 +27,5 @@ from frazil.onnx import (  # noqa: F401
     text,
     training,
     trees,
+    vectors,
 )

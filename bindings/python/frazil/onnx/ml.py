@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 
 import frazil as fz
 from frazil import nn
-from frazil.onnx._table import ML, converts
+from frazil.onnx._table import ML, OWN, converts
 from frazil.onnx._values import Host, array_of
 from frazil.onnx.text import strings
 
@@ -199,26 +198,33 @@ def zip_map(x: Any, *, classlabels_int64s: Any = None, classlabels_strings: Any 
     return [dict(zip(labels, row.tolist(), strict=True)) for row in rows]
 
 
-@converts("LinearRegressor", domain=ML)
+@converts("Linear", domain=OWN)
+def linear_tables(
+    *_: Any, coefficients: Any, intercepts: Any = None, targets: int = 0,
+    classlabels_ints: Any = None, classlabels_strings: Any = None,
+) -> Any:  # fmt: skip
+    """A column for each target or class, and intercepts."""
+    rows = targets or len(intercepts or classlabels_strings or classlabels_ints or (0,))
+    weights = np.asarray(coefficients, np.float32).reshape(rows, -1).T
+    return np.ascontiguousarray(weights), np.asarray(intercepts, np.float32) if intercepts else None
+
+
+@converts("LinearRegressor", domain=ML, prepared={"Linear": ("weights intercept",)})
 def linear_regressor(
-    x: Any, *, coefficients: Any = None, intercepts: Any = None, targets: int = 1,
+    x: Any, weights: Any = None, intercept: Any = None, *, targets: int = 1,
     post_transform: str = "NONE",
 ) -> Any:  # fmt: skip
-    x = x.astype("float32")
-    y = x @ fz.matrix_transpose(_column(coefficients, x).reshape((targets, -1)))
-    return transformed(y if intercepts is None else y + _column(intercepts, x), post_transform)
+    y = x.astype("float32") @ weights
+    return transformed(y if intercept is None else y + intercept, post_transform)
 
 
-@converts("LinearClassifier", domain=ML)
+@converts("LinearClassifier", domain=ML, prepared={"Linear": ("weights intercept",)})
 def linear_classifier(
-    x: Any, *, coefficients: Any, intercepts: Any = None, classlabels_ints: Any = None,
+    x: Any, weights: Any = None, intercept: Any = None, *, classlabels_ints: Any = None,
     classlabels_strings: Any = None, multi_class: int = 0, post_transform: str = "NONE",
 ) -> Any:  # fmt: skip
-    labels = classlabels_strings or classlabels_ints
-    x = x.astype("float32")
-    rows = len(intercepts) if intercepts else len(labels)
-    scores = x @ fz.matrix_transpose(_column(coefficients, x).reshape((rows, -1)))
-    scores = scores if not intercepts else scores + _column(intercepts, x)
+    scores = x.astype("float32") @ weights
+    scores = scores if intercept is None else scores + intercept
     return labelled(scores, classlabels_ints, classlabels_strings, post_transform)
 
 
@@ -236,98 +242,3 @@ def labelled(scores: Any, ints: Any, words: Any, how: str) -> Any:
             return np.asarray(words, dtype=object)[array_of(at)], scores
         return fz.take(fz.asarray(list(ints), dtype="int64"), at, axis=0), scores
     return chosen(scores, ints, words), transformed(scores, how)
-
-
-def _kernel(x: Any, vectors: Any, kind: str, params: Any) -> Any:
-    """(rows, vectors): what support vectors say about rows."""
-    gamma, coef0, degree = (params or [0.0, 0.0, 0.0])[:3]
-    if kind == "RBF":
-        # |x|^2 + |v|^2 - 2 x v, in float64, where what cancels is below float32's last bit.
-        x, vectors = x.astype("float64"), vectors.astype("float64")
-        squares = fz.sum(x * x, axis=-1, keepdims=True) + fz.sum(vectors * vectors, axis=-1)
-        apart = fz.maximum(squares - 2 * (x @ fz.matrix_transpose(vectors)), 0.0)
-        return fz.exp((-gamma * apart).astype("float32"))
-    product = x @ fz.matrix_transpose(vectors)
-    if kind == "POLY":
-        return (gamma * product + coef0) ** degree
-    return fz.tanh(gamma * product + coef0) if kind == "SIGMOID" else product
-
-
-@converts("SVMRegressor", domain=ML)
-def svm_regressor(
-    x: Any, *, coefficients: Any, kernel_params: Any = None, kernel_type: str = "LINEAR",
-    n_supports: int = 0, one_class: int = 0, post_transform: str = "NONE", rho: Any = (0.0,),
-    support_vectors: Any = None,
-) -> Any:  # fmt: skip
-    x = x.astype("float32")
-    weights = _column(coefficients, x)
-    if n_supports > 0:
-        vectors = _column(support_vectors, x).reshape((n_supports, -1))
-        y = _kernel(x, vectors, kernel_type, kernel_params) @ weights + rho[0]
-    else:
-        y = _kernel(x, weights.reshape((1, -1)), kernel_type, kernel_params)[:, 0] + rho[0]
-    y = y.reshape((-1, 1))
-    return (
-        fz.where(y > 0, fz.ones_like(y), -fz.ones_like(y))
-        if one_class
-        else transformed(y, post_transform)
-    )
-
-
-@converts("SVMClassifier", domain=ML)
-def svm_classifier(
-    x: Any, *, coefficients: Any, classlabels_ints: Any = None, classlabels_strings: Any = None,
-    kernel_params: Any = None, kernel_type: str = "LINEAR", post_transform: str = "NONE",
-    prob_a: Any = None, prob_b: Any = None, rho: Any = (), support_vectors: Any = None,
-    vectors_per_class: Any = None,
-) -> Any:  # fmt: skip
-    """One machine for each pair of classes, which vote; or one row of weights for each class."""
-    x = x.astype("float32")
-    labels = classlabels_strings or classlabels_ints
-    n = len(labels)
-    if not vectors_per_class:
-        weights = _column(coefficients, x).reshape((n, -1))
-        scores = _kernel(x, weights, kernel_type, kernel_params) + rho[0]
-        return labelled(scores, classlabels_ints, classlabels_strings, post_transform)
-    total = sum(vectors_per_class)
-    k = _kernel(x, _column(support_vectors, x).reshape((total, -1)), kernel_type, kernel_params)
-    weights = _column(coefficients, x).reshape((-1, total))
-    begin = np.concatenate([[0], np.cumsum(vectors_per_class)]).tolist()
-    pairs = list(itertools.combinations(range(n), 2))
-    if not pairs:
-        raise ValueError("[onnx] SVMClassifier has fewer than two classes.")
-    table = np.zeros((total, len(pairs)), np.float32)  # what each vector says in each pair
-    given = np.asarray(coefficients, np.float32).reshape(-1, total)
-    side = np.zeros((len(pairs), n), np.float32)
-    for p, (i, j) in enumerate(pairs):
-        for row, own in ((j - 1, i), (i, j)):
-            of = slice(begin[own], begin[own + 1])
-            table[of, p] = given[row, of]
-        side[p, i], side[p, j] = 1, -1
-    decided = k @ fz.asarray(table) + fz.asarray(np.asarray(rho[: len(pairs)], np.float32))
-    first = (decided > 0).astype(x.dtype)
-    votes = first @ fz.asarray(side) + fz.asarray((side < 0).sum(axis=0).astype(np.float32))
-    if prob_a:
-        scores = _coupled(decided, n, prob_a, prob_b)
-        return chosen(scores, classlabels_ints, classlabels_strings), transformed(
-            scores, post_transform
-        )
-    picked = chosen(votes, classlabels_ints, classlabels_strings)
-    return picked, transformed(decided, post_transform)
-
-
-def _coupled(decisions: Any, n: int, prob_a: Any, prob_b: Any) -> Any:
-    """Probabilities of classes from those of pairs (Wu, Lin and Weng 2004), on the host."""
-    decided = array_of(decisions).astype(np.float64)
-    pairs = np.zeros((len(decided), n, n))
-    for index, (i, j) in enumerate(itertools.combinations(range(n), 2)):
-        p = 1 / (1 + np.exp(decided[:, index] * prob_a[index] + prob_b[index]))
-        p = np.clip(p, 1e-7, 1 - 1e-7)
-        pairs[:, i, j], pairs[:, j, i] = p, 1 - p
-    system = np.zeros((len(decided), n + 1, n + 1))
-    system[:, :n, :n] = -pairs * pairs.swapaxes(1, 2)
-    own = np.arange(n)
-    system[:, own, own] = (pairs**2).sum(axis=1)
-    system[:, n, :n] = system[:, :n, n] = 1
-    wanted = np.eye(n + 1)[:, n:]
-    return fz.asarray(np.linalg.solve(system, wanted)[:, :n, 0].astype(np.float32))
