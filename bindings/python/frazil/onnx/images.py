@@ -166,39 +166,59 @@ def _corners(boxes: Any, center: int) -> Any:
     return np.concatenate([np.minimum(first, second), np.maximum(first, second)], axis=1)
 
 
-def _overlaps(boxes: Any, others: Any) -> Any:
-    """Intersection over union, (boxes, others)."""
-    common: Any = 1.0
-    for axis in (0, 1):
-        low = np.maximum(boxes[:, None, axis], others[None, :, axis])
-        high = np.minimum(boxes[:, None, axis + 2], others[None, :, axis + 2])
-        common = common * np.maximum(high - low, 0)
-    areas, own = (np.prod(b[:, 2:] - b[:, :2], axis=1) for b in (others, boxes))
-    union = areas + own[:, None] - common
-    return np.where(union > 0, common / np.where(union > 0, union, 1), 0.0)
+def _overlapping(a: Any, b: Any, threshold: float) -> tuple[Any, Any]:
+    """Pairs of boxes (rows: top, left, bottom, right, area) with a higher intersection over union:
+    places in a, in order, and in b."""
+    a, b = a[:, :, None], b[:, None, :]
+    apart = (a[0] >= b[2]) | (b[0] >= a[2])
+    apart |= a[1] >= b[3]
+    apart |= b[1] >= a[3]
+    i, j = np.divmod(np.flatnonzero(~apart), apart.shape[1])
+    a, b = a[:, i, 0], b[:, 0, j]
+    sides = np.minimum(a[2:4], b[2:4]) - np.maximum(a[:2], b[:2])
+    common = np.maximum(sides[0], 0) * np.maximum(sides[1], 0)
+    with np.errstate(all="ignore"):
+        over = common / (b[4] + a[4] - common) > threshold
+    return i[over], j[over]
 
 
-def _kept(corners: Any, threshold: float, limit: int) -> list[int]:
-    """The boxes (best first) that overlap no kept better one too much, at most `limit`. Blocks of
-    candidates are compared with what is kept, then among themselves."""
-    kept: list[int] = []
-    begin, size = 0, 64
-    while begin < len(corners) and len(kept) < limit:
-        block = np.arange(begin, min(begin + size, len(corners)))
-        begin += size
-        if kept:
-            near = _overlaps(corners[kept], corners[block])
-            block = block[(near <= threshold).all(axis=0)]
-        apart = _overlaps(corners[block], corners[block]) <= threshold
+def _kept(boxes: Any, threshold: float, limit: int) -> Any:
+    """Which boxes (columns, best first) overlap no kept better one too much, at most `limit`.
+    Blocks of candidates are compared with what is kept, then among themselves."""
+    kept = np.empty(0, np.int64)
+    if not threshold >= 0:  # then any two overlap too much
+        limit = min(limit, 1)
+    begin, end, most = 0, 0, boxes.shape[1]
+    while begin < most and len(kept) < limit:
+        end = begin + min(max(64, limit - len(kept)), 256)
+        block = np.arange(begin, min(end, most))
+        begin = end
         alive = np.ones(len(block), bool)
-        if apart[np.triu_indices(len(block), 1)].all():
-            kept += block.tolist()
-            continue
-        for i, box in enumerate(block.tolist()):
-            if alive[i]:
-                kept.append(box)
-                alive &= apart[i]
+        alive[_overlapping(boxes[:, kept], boxes[:, block], threshold)[1]] = False
+        block = block[alive]
+        own, other = _overlapping(boxes[:, block], boxes[:, block], threshold)
+        later = own < other
+        left = bytearray(b"\1" * len(block))
+        for i, k in zip(own[later].tolist(), other[later].tolist(), strict=True):
+            if left[i]:
+                left[k] = 0
+        kept = np.concatenate([kept, block[np.frombuffer(left, bool)]])
     return kept[:limit]
+
+
+def _best(score: Any, boxes: Any, threshold: float, limit: int, least: float | None) -> Any:
+    """The kept boxes of a class. Those of the highest scores are looked at first."""
+    shown = np.arange(len(score)) if least is None else np.flatnonzero(score > least)
+    some, first = shown, 2 * limit + 64
+    if least is not None and len(shown) > 2 * first:
+        own = score[shown]
+        some = shown[own >= np.partition(own, len(own) - first)[len(own) - first]]
+    while True:
+        order = some[np.argsort(-score[some], kind="stable")]
+        best = order[_kept(boxes[:, order], threshold, limit)]
+        if len(best) >= limit or len(some) == len(shown):
+            return best
+        some = shown
 
 
 @converts("NonMaxSuppression", 10, raw="boxes scores", host="most iou least", data=True)
@@ -210,13 +230,13 @@ def non_max_suppression(
     limit = 0 if most is None else int(most)
     threshold = 0.0 if iou is None else float(iou)
     boxes, scores = array_of(boxes), array_of(scores)
+    floor = None if least is None else float(least)
     chosen = [np.empty((0, 3), np.int64)]
     for batch, classes in enumerate(scores):
-        corners = _corners(np.asarray(boxes[batch], np.float64), center_point_box)
+        corners = _corners(np.asarray(boxes[batch], np.float64), center_point_box).T
+        sized = np.stack([*corners, (corners[2] - corners[0]) * (corners[3] - corners[1])])
         for c, score in enumerate(classes):
-            shown = np.arange(len(score)) if least is None else np.flatnonzero(score > float(least))
-            order = shown[np.argsort(-score[shown], kind="stable")]
-            best = order[_kept(corners[order], threshold, limit)]
+            best = _best(score, sized, threshold, limit, floor)
             chosen.append(np.stack([np.full(len(best), batch), np.full(len(best), c), best], axis=1))
     return np.concatenate(chosen).astype(np.int64)
 
