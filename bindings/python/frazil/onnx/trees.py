@@ -31,7 +31,7 @@ class _Places:
     """Where nodes are, by tree and id."""
 
     def __init__(self, trees: Any, ids: Any) -> None:
-        self.lowest, self.span = ids.min(initial=0), int(np.ptp(ids)) + 1 if len(ids) else 1
+        self.lowest, self.span = (int(ids.min()), int(np.ptp(ids)) + 1) if len(ids) else (0, 1)
         keys = self._keys(trees, ids)
         self.order = np.argsort(keys, kind="stable")
         self.sorted = keys[self.order]
@@ -41,8 +41,8 @@ class _Places:
 
     def of(self, trees: Any, ids: Any) -> Any:
         keys = self._keys(trees, ids)
-        at = np.searchsorted(self.sorted, keys, side="right") - 1
-        wrong = (at < 0) | (self.sorted[at] != keys)
+        at = np.searchsorted(self.sorted[:-1], keys)
+        wrong = self.sorted[at] != keys
         wrong |= (ids < self.lowest) | (ids >= self.lowest + self.span)
         if wrong.any():
             i = int(wrong.argmax())
