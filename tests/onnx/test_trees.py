@@ -1,4 +1,4 @@
-"""Ensembles of trees against walks node by node; what is kept of boxes against one box at a time."""
+"""Ensembles of trees against walks node by node; suppression against one box at a time."""
 
 import numpy as np
 import onnx

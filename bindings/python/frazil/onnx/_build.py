@@ -26,6 +26,13 @@ DEPTH = 64  # of graphs and functions within one another
 _FLOATS = frozenset("float16 bfloat16 float32 float64 complex64 complex128".split())
 _FIXED = ("QuantizeLinear", "DequantizeLinear")  # their scales are constants, so that they fold
 _STANDARD = ("", "ai.onnx")
+_COLUMNS = (
+    "nodes_",
+    "leaf_",
+    "target_",
+    "class_",
+)  # of ensembles of trees: arrays if they are long
+_MANY = 1000
 
 
 class _Scope:
@@ -311,7 +318,11 @@ class Builder:
         if a.type == kinds.GRAPH:
             return self.graph(a.g, scope, scope.opsets)
         if a.type in (kinds.INTS, kinds.FLOATS):
-            return tuple(a.ints if a.type == kinds.INTS else a.floats)
+            whole = a.type == kinds.INTS
+            given = a.ints if whole else a.floats
+            if len(given) > _MANY and a.name.startswith(_COLUMNS):
+                return np.fromiter(given, np.int64 if whole else np.float32, len(given))
+            return tuple(given)
         if a.type in (kinds.INT, kinds.FLOAT):
             return a.i if a.type == kinds.INT else a.f
         if a.type == kinds.TYPE_PROTO:

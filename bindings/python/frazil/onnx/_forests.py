@@ -1,9 +1,9 @@
 """Ensembles of decision trees as tables, and the way of rows through them, for trees.py.
 
 Nodes are numbered level by level, the "no" child right behind the "yes" child, so that a step is
-`first + test`. A table holds `first << shift | feature` in one integer. Where all comparisons are of
-one kind, tests are `own > split` (or >=) alone: a leaf's split is NaN, which no value passes, and
-NaN among rows are replaced beforehand by the infinity that goes where the node wants them.
+`first + test`. A table holds `first << shift | feature` in one integer. Where all comparisons are
+of one kind, tests are `own > split` (or >=) alone: a leaf's split is NaN, which no value passes,
+and NaN among rows are replaced beforehand by the infinity that goes where the node wants them.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import numpy as np
 
 import frazil as fz
 
-__all__ = ["LEAF", "MEMBER", "MODES", "Forest", "aggregated"]
+__all__ = ["LEAF", "MEMBER", "MODES", "Forest", "aggregated", "more_of"]
 
 MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ")
 _LEQ, _LT, _GTE, _GT, _EQ, _NEQ = range(len(MODES))
 LEAF = len(MODES)
 MEMBER = LEAF + 1
 _LAX, _STRICT, _ANY = range(3)  # tests: all <= or >, all < or >=, or anything
-_AHEAD = 10  # of the numbers that `Forest.tables` gives: where the caller's begin
+_AHEAD = 9  # of the numbers that `Forest.tables` gives: where the caller's begin
 
 
 class Forest(NamedTuple):
@@ -114,12 +114,12 @@ class Forest(NamedTuple):
                 weights, apart = weights.sum(axis=1, keepdims=True), targets
                 roots = np.argsort(only, kind="stable")
         roots = np.arange(trees) if roots is None else roots
-        numbers = [kind, depth, shift, low, high, apart, used, trees, targets, how == "MIN", *more]
-        return (
-            ((first << shift) | feature).astype(wide), np.where(inner, own.value[order],
-            np.nan).astype(dtype), others, members, roots.astype(wide),
-            weights.squeeze(-1) if weights.shape[1] == 1 else weights, np.asarray(numbers, np.int64),
-        )  # fmt: skip
+        numbers = [kind, depth, shift, low, high, apart, used, trees, targets, *more]
+        nodes = ((first << shift) | feature).astype(wide)
+        splits = np.where(inner, own.value[order], np.nan).astype(dtype)
+        weights = weights[:, 0] if weights.shape[1] == 1 else weights
+        numbers = np.asarray(numbers, np.int64)
+        return nodes, splits, others, members, roots.astype(wide), weights, numbers
 
 
 def _sided(x: Any, low: int, high: int) -> Any:

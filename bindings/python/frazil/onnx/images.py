@@ -237,7 +237,9 @@ def non_max_suppression(
         sized = np.stack([*corners, (corners[2] - corners[0]) * (corners[3] - corners[1])])
         for c, score in enumerate(classes):
             best = _best(score, sized, threshold, limit, floor)
-            chosen.append(np.stack([np.full(len(best), batch), np.full(len(best), c), best], axis=1))
+            chosen.append(
+                np.stack([np.full(len(best), batch), np.full(len(best), c), best], axis=1)
+            )
     return np.concatenate(chosen).astype(np.int64)
 
 

@@ -82,7 +82,11 @@ def _forest(
 def _base(as_tensor: Any, values: Any) -> Any:
     base = values if as_tensor is None else as_tensor
     base = None if base is None else np.asarray(base).reshape(-1)
-    return base if base is None or base.dtype == np.float64 and as_tensor is not None else base.astype(np.float32)
+    return (
+        base
+        if base is None or base.dtype == np.float64 and as_tensor is not None
+        else base.astype(np.float32)
+    )
 
 
 def _based(scores: Any, base: Any) -> Any:
@@ -164,7 +168,9 @@ def tree_classifier(
     post_transform: str = "NONE",
 ) -> Any:  # fmt: skip
     ints, words, how = classlabels_int64s, classlabels_strings, post_transform
-    scores = aggregated(_floats(x), (nodes, splits, others, members, roots, weights, numbers), "SUM")
+    scores = aggregated(
+        _floats(x), (nodes, splits, others, members, roots, weights, numbers), "SUM"
+    )
     scores = _based(scores, base)
     binary, positive = more_of(numbers)
     if binary:  # one score, that of the second class
@@ -190,8 +196,12 @@ def ensemble_tables(
     modes = np.asarray(nodes_modes).reshape(-1).astype(np.int64)
     modes = np.concatenate([np.where(modes == LEAF, MEMBER, modes), np.full(leaves, LEAF)])
     own = np.arange(inner, inner + leaves)
-    yes = np.concatenate([_int64s(nodes_truenodeids) + inner * (_int64s(nodes_trueleafs) != 0), own])
-    no = np.concatenate([_int64s(nodes_falsenodeids) + inner * (_int64s(nodes_falseleafs) != 0), own])
+    yes = np.concatenate(
+        [_int64s(nodes_truenodeids) + inner * (_int64s(nodes_trueleafs) != 0), own]
+    )
+    no = np.concatenate(
+        [_int64s(nodes_falsenodeids) + inner * (_int64s(nodes_falseleafs) != 0), own]
+    )
     pad = np.zeros(leaves, np.int64)
     splits = np.asarray(nodes_splits).reshape(-1)
     given = nodes_missing_value_tracks_true
@@ -217,9 +227,7 @@ def tree_ensemble(
     aggregate_function: int = 1, post_transform: int = 0,
 ) -> Any:  # fmt: skip
     tables = nodes, splits, others, members, roots, weights, numbers
-    return transformed(
-        aggregated(x, tables, _AGGREGATE[aggregate_function]), _POST[post_transform]
-    )
+    return transformed(aggregated(x, tables, _AGGREGATE[aggregate_function]), _POST[post_transform])
 
 
 def _members(given: Any, modes: Any) -> Any:

@@ -46,9 +46,7 @@ def regressor_tables(
     return *_vectors(weights, 1, kernel_type), None, shift
 
 
-@converts(
-    "SVMRegressor", domain=ML, prepared={"Supports": ("vectors squares weights shift",)}
-)
+@converts("SVMRegressor", domain=ML, prepared={"Supports": ("vectors squares weights shift",)})
 def svm_regressor(
     x: Any, vectors: Any = None, squares: Any = None, weights: Any = None, shift: Any = None, *,
     kernel_params: Any = None, kernel_type: str = "LINEAR", one_class: int = 0,
