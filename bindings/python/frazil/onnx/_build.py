@@ -263,8 +263,10 @@ class Builder:
         """Whether a conversion, with its `own` ones beforehand, takes the attributes and inputs."""
         if len(inputs) < row.least or (row.rest is None and len(inputs) > len(row.kinds)):
             self.problems[f"{where}: it has {len(inputs)} inputs"] = None
-        known = [r.attributes for r in (row, *own)]
-        unknown = [] if None in known else sorted(set(attributes).difference(*known))
+        unknown: list[str] = []
+        if row.attributes is not None:
+            known = row.attributes.union(*(r.attributes or () for r in own))
+            unknown = sorted(set(attributes) - known)
         if unknown:
             self.problems[f"{where}: attributes {', '.join(unknown)} are not supported"] = None
         missing = sorted(row.needed.union(*(r.needed for r in own)) - set(attributes))

@@ -118,8 +118,8 @@ class Forest(NamedTuple):
         nodes = ((first << shift) | feature).astype(wide)
         splits = np.where(inner, own.value[order], np.nan).astype(dtype)
         weights = weights[:, 0] if weights.shape[1] == 1 else weights
-        numbers = np.asarray(numbers, np.int64)
-        return nodes, splits, others, members, roots.astype(wide), weights, numbers
+        told = np.asarray(numbers, np.int64)
+        return nodes, splits, others, members, roots.astype(wide), weights, told
 
 
 def _sided(x: Any, low: int, high: int) -> Any:

@@ -76,7 +76,8 @@ def _forest(
     np.add.at(weights, (at, targets), given)
     shown[at, targets] = True
     missing = np.zeros(n, bool) if missing is None or not len(missing) else _int64s(missing) != 0
-    return Forest(mode, _int64s(features), values, *ways, missing, tops, weights, shown)
+    yes, no = ways
+    return Forest(mode, _int64s(features), values, yes, no, missing, tops, weights, shown)
 
 
 def _base(as_tensor: Any, values: Any) -> Any:
