@@ -82,6 +82,20 @@ TEST(Loaded, ACallSeesAllOfAStateThatIsSetMeanwhile) {
   EXPECT_EQ(wrong, 0);
 }
 
+TEST(Loaded, OneTensorTwiceIsOneToTheProgram) {
+  const jit::Program m(
+      Made("input \"x\" f32[2] input \"y\" f32[2] number bool same p0, p1 program {"
+           " read n0 at \"a.py:1\" { case 1 { %0 = add p0, p1 return %0 }"
+           " case 0 { %0 = subtract p0, p1 return %0 } } }",
+           {}));
+  const Tensor x = full({2}, Scalar::Int(3)), y = full({2}, Scalar::Int(1));
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(to_vector<float>(m(x, x))[0], 6);
+    EXPECT_EQ(to_vector<float>(m(x, y))[0], 2);
+    EXPECT_EQ(to_vector<float>(m.call({x, x})[0])[0], 0);
+  }
+}
+
 TEST(SharedLock, WhatAnotherThreadHeldIsFreeInAChild) {
   SharedLock lock;
   for (const bool shared : {true, false}) {

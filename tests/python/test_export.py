@@ -949,3 +949,39 @@ def test_digests_are_those_of_hashlib(tmp_path):
         model = fz.asarray(np.frombuffer(data, dtype=np.uint8))
         g = exported(tmp_path, lambda x, m=model: x + m, (model,), name="add", pure=True)
         assert g(model).shape == (n,)
+
+
+def test_what_keeps_an_argument_is_refused(tmp_path):
+    """Though the examples are called more than once with the same tensors."""
+    kept, items = {}, [None]
+
+    class Model:
+        def __call__(self, x):
+            self.last = x
+            return x * 2
+
+    def key(x):
+        kept["x"] = x
+        return x * 2
+
+    def update(x):
+        kept.update(x=x)
+        return x * 2
+
+    def item(x):
+        items[0] = x
+        return x * 2
+
+    for fn in (Model(), key, update, item):
+        with pytest.raises(ValueError, match="changes Python objects besides tensors"):
+            fz.export(fn, (fz.ones(3),), tmp_path / "m.frz")
+
+
+def test_sizes_that_do_not_fit_each_other_are_a_value_error(tmp_path):
+    def add(x, y):
+        return x + y
+
+    sizes = {"x": {0: "n"}, "y": {0: "m"}}
+    with pytest.raises(ValueError, match="one name for sizes that are equal") as error:
+        fz.export(add, (fz.ones(4), fz.ones(4)), tmp_path / "m.frz", dynamic=sizes)
+    assert type(error.value) is ValueError

@@ -111,6 +111,8 @@ def export(
         exporter.run(calls_of("export", examples, kwargs), path)
     except _program.Refused as refusal:
         raise ValueError(f"[export] {own} cannot be exported: {refusal}.") from None
+    except Fails as error:
+        raise ValueError(str(error)) from error.__cause__
 
 
 class _Exporter:
@@ -132,6 +134,7 @@ class _Exporter:
         self.result: Any = None
         self.ranks: list[int] = []  # of the tensors in it
         self.passed_as_one: frozenset[Any] = frozenset()  # pairs of inputs, in some example
+        self.keeps_nothing = False  # known by calls with other tensors each
 
     # Arguments
 
@@ -336,7 +339,8 @@ class _Exporter:
         except Exception as error:
             raise Fails(
                 f"[export] {self.name} fails at {shown}, which its dynamic sizes allow: {error} "
-                "Give the sizes that it takes: Dim(name, min, max, multiple_of)."
+                "Give the sizes that it takes: one name for sizes that are equal, and "
+                "Dim(name, min, max, multiple_of)."
             ) from error
 
     def _capture(self, args: list[Any]) -> _program.Path:
@@ -359,13 +363,12 @@ class _Exporter:
             for n, t in [*state, ("random.state", random._default.state)]:
                 self.names.know(n, t)
             self.names.kept += again.before
+            if not self.pure and not self.keeps_nothing:
+                _refuse_changes(self._learn(args, again, anew=True))
+                self.keeps_nothing = True
             known = self._learn(args, again)
-        ((result, changes, program),) = known["paths"]
-        if changes:
-            raise _program.Refused(
-                "it changes Python objects besides tensors (a list, a dict, an attribute, a name): "
-                "keep in tensors what a program has to remember"
-            )
+        _refuse_changes(known)
+        ((result, _, program),) = known["paths"]
         cells = self._cells(known["cells"], program)
         self._drop_gradients(cells, program)
         path = _program.path_of(program, cells, self.names)
@@ -438,33 +441,40 @@ class _Exporter:
 
         return bool(groups) and _loops.renamed(path, name) != other
 
-    def _learn(self, args: list[Any], again: _PutBack) -> Any:
+    def _learn(self, args: list[Any], again: _PutBack, anew: bool = False) -> Any:
         """Twice where it fails: what the first call imports or makes for good is no part of it.
 
-        And without gradients, where those of what the function has caught are in the way.
+        And without gradients, where those of what the function has caught are in the way. `anew`:
+        each call has tensors of its own, of the same content, so that keeping one is a change.
         """
         try:
-            return self._learn_once(args, again)
+            return self._learn_once(args, again, anew)
         except _program.Refused as refusal:
             context = no_grad() if "history for gradients" in str(refusal) else nullcontext()
         with context:
-            return self._learn_once(args, again)
+            return self._learn_once(args, again, anew)
 
-    def _learn_once(self, args: list[Any], again: _PutBack) -> Any:
+    def _learn_once(self, args: list[Any], again: _PutBack, anew: bool) -> Any:
         traced = Traced(
             self.fn, name=self.name, pure=self.pure, proof=True, strict=not self.pure,
             check_first=1, check_every=0, saved=True,
         )  # fmt: skip
         count = len(args) - len(self.keywords)
-        by_place, named = tuple(args[:count]), dict(zip(self.keywords, args[count:], strict=True))
+
+        def call(fn: Any, *before: Any) -> Any:
+            given = _anew(args) if anew else args
+            named = dict(zip(self.keywords, given[count:], strict=True))
+            return fn(*before, tuple(given[:count]), named)
+
         for _ in range(_CALLS):
             try:
-                self.ranks = [t.ndim for t in _inputs_of([traced(*by_place, **named)])]
+                result = call(lambda by_place, named: traced(*by_place, **named))
+                self.ranks = [t.ndim for t in _inputs_of([result])]
             except RuntimeError as error:
                 raise _refusal_of(error) from None
             finally:
                 again.values()
-            known = _learnt(traced, by_place, named)
+            known = call(_learnt, traced)
             if known is not None:
                 return known
         events = [e for e in traced.stats()["events"] if e["cause"] != "skippable"]
@@ -671,6 +681,20 @@ def _inputs_of(args: Sequence[Any]) -> list[Tensor]:
 
 def _copied(x: Tensor) -> Tensor:
     return _fz.copy(x.detach()).requires_grad_(x.requires_grad)
+
+
+def _anew(args: list[Any]) -> list[Any]:
+    """The arguments in other tensors of the same content."""
+    new = {id(t): t.detach().requires_grad_(t.requires_grad) for t in _inputs_of(args)}
+    return [_replaced(arg, new) for arg in args]
+
+
+def _refuse_changes(known: Any) -> None:
+    if any(changes for _, changes, _ in known["paths"]):
+        raise _program.Refused(
+            "it changes Python objects besides tensors (a list, a dict, an attribute, a name): "
+            "keep in tensors what a program has to remember"
+        )
 
 
 def _ones_of(args: list[Any]) -> frozenset[Any]:
