@@ -105,8 +105,8 @@ bool Rewrite(Graph* graph, Rewritten (*find)(const std::vector<Node>&, const Nod
 
 // What a node converts from int8 to int32, or -1.
 int32_t Widened(const Graph& graph, int32_t id) {
-  const Converted found = FindConverted(graph.nodes, id, DType::kI32,
-                                        [](DType from) { return from == DType::kI8; });
+  const Converted found =
+      FindConverted(graph.nodes, id, DType::kI32, [](DType from) { return from == DType::kI8; });
   return found.views.empty() ? found.from : -1;
 }
 
