@@ -192,8 +192,8 @@ def _structure_of(about: Any) -> tuple[list[tuple[str, Any]], Any]:
     try:
         structure = json.loads(about["python"]) if about["python"] else None
         if structure is None:
-            inputs = [(name, {"input": i}) for i, (name, _) in enumerate(about["inputs"])]
-            return inputs, {"tuple": [{"output": i} for i in range(about["results"])]}
+            given = [(name, {"input": i}) for i, (name, _) in enumerate(about["inputs"])]
+            return given, {"tuple": [{"output": i} for i in range(about["results"])]}
         arguments = [(name, item) for name, item in structure["arguments"]]
         names = [name for name, _ in arguments]
         if not all(isinstance(name, str) for name in names) or len({*names}) != len(names):

@@ -73,8 +73,9 @@ class Kernels:
         biased = op in _IN_ORDER and own == "uint64"
         given = list(inputs)
         for i in range(op == "Where", len(given)):
-            if given[i] is not None and given[i].dtype == own:
-                given[i] = self.cast(given[i], at)
+            value = given[i]
+            if value is not None and value.dtype == own:
+                given[i] = self.cast(value, at)
         if biased:  # so that the order is that of numbers without a sign
             given[0] = self.node("Add", [given[0], self.constant(_LEAST, at)], at)
         made = self.bare(op, given, tuple(at if d == own else d for d in dtypes), **attributes)

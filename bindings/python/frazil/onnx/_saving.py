@@ -116,7 +116,7 @@ def save(
 
 def _too_deep() -> type[Exception]:
     """What protobuf raises for messages in more than 100 others."""
-    from google.protobuf.message import DecodeError
+    from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
     return DecodeError
 
