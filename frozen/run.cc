@@ -509,8 +509,8 @@ class Runner final : public tracer::StateObserver {
       FZ_ASSIGN_OR_RETURN(const Block* end, RunBlock(*call.body, *operands, &inner));
       const Tensor read = At(end->read, *operands, inner);
       FZ_RETURN_IF_ERROR(Step(*end, call.states, operands, inner));
-      inner.clear();
-      frames_.push_back({&call, *operands, nullptr});
+      inner.assign(1, read);  // part of the state, whether the loop carries it or not
+      frames_.push_back({&call, *operands, &inner});
       const auto outcome = NumberIn(read);
       frames_.pop_back();
       FZ_RETURN_IF_ERROR(outcome.status());

@@ -134,10 +134,11 @@ StatusOr<std::vector<Tensor>> InputsOf(const frozen::Loaded& program, const Opti
     FZ_ASSIGN_OR_RETURN(const std::string bytes, ReadFile("frazil-run", path));
     FZ_ASSIGN_OR_RETURN(inputs[at], ParseNpy(bytes, path));
   }
-  for (const auto& [name, size] : options.sizes) {
-    if (const auto sizes = program.sizes(); std::none_of(
-            sizes.begin(), sizes.end(), [&](const auto& known) { return known.name == name; }))
-      return WrongOption(StrCat("the program has no dynamic size ", name, " for --size"));
+  for (const auto& size : options.sizes) {
+    const auto sizes = program.sizes();
+    if (std::none_of(sizes.begin(), sizes.end(),
+                     [&](const auto& known) { return known.name == size.first; }))
+      return WrongOption(StrCat("the program has no dynamic size ", size.first, " for --size"));
   }
   FZ_ASSIGN_OR_RETURN(const Device device, ParseDevice(options.device));
   for (size_t i = 0; i < inputs.size(); ++i) {

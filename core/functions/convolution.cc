@@ -1,4 +1,5 @@
 // Argument resolution for convolutions.
+#include "absl/algorithm/container.h"
 #include "core/functions/composites.h"
 #include "core/functions/ops.h"
 #include "core/infer.h"

@@ -51,7 +51,8 @@ BodyState::BodyState(const Nest& nest)
 
 bool BodyState::Look(State* state) {
   if (containers_.size() > kMostContainers) return false;
-  Nest now;
+  Pinned pins;
+  Nest now(&pins);
   int frames = 0;
   bool through_c = false;
   for (const Frame* frame = CurrentFrame(); frame != outside_; frame = Before(frame)) {
@@ -68,6 +69,7 @@ bool BodyState::Look(State* state) {
     known = known && AddValue(PyDict_GetItemWithError(place.dict, place.name), &now);
   PyErr_Clear();
   if (!known) return false;
+  for (Object& o : pins) known_by_address_.try_emplace(o.get(), std::move(o));
   state->words.assign(now.words.begin(), now.words.end());
   state->tensors.assign(now.cells.begin(), now.cells.end());
   return true;

@@ -42,6 +42,9 @@ class BodyState final : public tracer::StateObserver {
   absl::flat_hash_map<PyCodeObject*, Code> codes_;
   const std::vector<PyObject*> containers_;
   const std::vector<Nest::Place> places_;
+  // What states know by its address, such as strings, which lives as long as they are compared: an
+  // address that is used again would be taken for the same content.
+  absl::flat_hash_map<PyObject*, Object> known_by_address_;
 #endif
 };
 
