@@ -2,6 +2,8 @@
 
 #include <atomic>
 #include <cstring>
+#include <mutex>
+#include <shared_mutex>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/numbers.h"
@@ -273,7 +275,7 @@ StatusOr<std::pair<DType, std::vector<int64_t>>> Loaded::InputType(
 Status Loaded::Profile(tracer::Cells inputs, std::vector<Tensor>* outputs,
                        std::vector<CallTime>* times) {
   FZ_RETURN_IF_ERROR(CheckInputs(inputs));
-  const WriterHold lock(&cells_);
+  const std::unique_lock lock(cells_);
   std::vector<Tensor*> tensors;
   for (Tensor& t : tensors_) tensors.push_back(&t);
   return Run(*program_, name(), {inputs, tensors}, outputs, times);
@@ -283,10 +285,10 @@ Status Loaded::Call(tracer::Cells inputs, std::vector<Tensor>* outputs, tracer::
   FZ_RETURN_IF_ERROR(CheckInputs(inputs));
   if (!tensors.empty()) return CallOn(inputs, tensors, outputs);  // who gives cells guards them
   if (!trains_) {
-    const SharedHold lock(&cells_);
+    const std::shared_lock lock(cells_);
     return CallOn(inputs, {}, outputs);
   }
-  const WriterHold lock(&cells_);
+  const std::unique_lock lock(cells_);
   return CallOn(inputs, {}, outputs);
 }
 
@@ -333,14 +335,14 @@ std::vector<Loaded::Named> Loaded::tensors() {
 }
 
 NamedTensors Loaded::state() const {
-  const SharedHold lock(&cells_);
+  const std::shared_lock lock(cells_);
   NamedTensors state;
   for (const int i : state_) state.emplace_back(program_->tensors[i].name, tensors_[i].Detach());
   return state;
 }
 
 Tensor Loaded::StateAt(int number) const {
-  const SharedHold lock(&cells_);
+  const std::shared_lock lock(cells_);
   return tensors_[state_[number]].Detach();
 }
 
@@ -356,7 +358,7 @@ StatusOr<ValueRef> Loaded::Fitting(const std::string& name, const Tensor& cell,
 }
 
 Status Loaded::SetStateAt(int number, const Tensor& value) {
-  const WriterHold lock(&cells_);
+  const std::unique_lock lock(cells_);
   Tensor* cell = &tensors_[state_[number]];
   FZ_ASSIGN_OR_RETURN(ValueRef fitting,
                       Fitting(program_->tensors[state_[number]].name, *cell, value));
@@ -368,7 +370,7 @@ Status Loaded::SetStateAt(int number, const Tensor& value) {
 Status Loaded::SetState(const NamedTensors& tensors) {
   std::map<std::string_view, const Tensor*> given;
   for (const auto& [name, t] : tensors) given[name] = &t;
-  const WriterHold lock(&cells_);
+  const std::unique_lock lock(cells_);
   std::vector<ValueRef> values;
   for (const int i : state_) {
     const std::string& name = program_->tensors[i].name;

@@ -1,7 +1,8 @@
 // A lock of readers beside each other or one writer alone, held for whole calls, in a process that
-// may be forked. Called by frozen/loaded. Invariants: a writer that waits lets no new reader in; what
-// threads of another process held (the parent's, which a fork left behind) counts for nothing, so
-// unlike the standard's and Abseil's it cannot be held for ever in a child.
+// may be forked; std::shared_lock and std::unique_lock hold it. Called by frozen/loaded. Invariants: a
+// writer that waits lets no new reader in; what threads of another process held (the parent's, which
+// a fork left behind) counts for nothing, so unlike the standard's and Abseil's it cannot be held for
+// ever in a child.
 #pragma once
 
 #include <atomic>
@@ -13,7 +14,7 @@ namespace frazil {
 
 class SharedLock {
  public:
-  void Lock() {
+  void lock() {
     for (uint64_t word = word_.load();;) {
       const uint64_t now = OfThisProcess(word);
       if (now & (kWriter | kReaders)) {
@@ -25,12 +26,12 @@ class SharedLock {
       }
     }
   }
-  void Unlock() {
+  void unlock() {
     word_.fetch_and(~kWriter);
     word_.notify_all();
   }
 
-  void LockShared() {
+  void lock_shared() {
     for (uint64_t word = word_.load(std::memory_order_relaxed);;) {
       const uint64_t now = OfThisProcess(word);
       if (now & (kWriter | kWaiting)) {
@@ -41,7 +42,7 @@ class SharedLock {
       }
     }
   }
-  void UnlockShared() {
+  void unlock_shared() {
     const uint64_t before = word_.fetch_sub(1);
     if ((before & kWaiting) && (before & kReaders) == 1) word_.notify_all();
   }
@@ -57,29 +58,6 @@ class SharedLock {
   }
 
   std::atomic<uint64_t> word_{0};
-};
-
-// For a scope.
-class SharedHold {
- public:
-  explicit SharedHold(SharedLock* lock) : lock_(lock) { lock_->LockShared(); }
-  ~SharedHold() { lock_->UnlockShared(); }
-  SharedHold(const SharedHold&) = delete;
-  SharedHold& operator=(const SharedHold&) = delete;
-
- private:
-  SharedLock* const lock_;
-};
-
-class WriterHold {
- public:
-  explicit WriterHold(SharedLock* lock) : lock_(lock) { lock_->Lock(); }
-  ~WriterHold() { lock_->Unlock(); }
-  WriterHold(const WriterHold&) = delete;
-  WriterHold& operator=(const WriterHold&) = delete;
-
- private:
-  SharedLock* const lock_;
 };
 
 }  // namespace frazil

@@ -101,19 +101,19 @@ TEST(SharedLock, WhatAnotherThreadHeldIsFreeInAChild) {
   for (const bool shared : {true, false}) {
     std::atomic<int> stage{0};
     std::thread holder([&] {
-      shared ? lock.LockShared() : lock.Lock();
+      shared ? lock.lock_shared() : lock.lock();
       stage = 1;
       while (stage == 1) std::this_thread::yield();
-      shared ? lock.UnlockShared() : lock.Unlock();
+      shared ? lock.unlock_shared() : lock.unlock();
     });
     while (stage == 0) std::this_thread::yield();
     const pid_t child = fork();
     if (child == 0) {
       alarm(20);
-      lock.Lock();
-      lock.Unlock();
-      lock.LockShared();
-      lock.UnlockShared();
+      lock.lock();
+      lock.unlock();
+      lock.lock_shared();
+      lock.unlock_shared();
       _exit(0);
     }
     int status = 1;
@@ -121,8 +121,8 @@ TEST(SharedLock, WhatAnotherThreadHeldIsFreeInAChild) {
     EXPECT_EQ(status, 0) << shared;
     stage = 2;
     holder.join();
-    lock.Lock();
-    lock.Unlock();
+    lock.lock();
+    lock.unlock();
   }
 }
 

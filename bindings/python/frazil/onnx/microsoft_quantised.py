@@ -14,7 +14,7 @@ from frazil.onnx._table import MICROSOFT, converts
 from frazil.onnx.pooling import average_pool, global_average
 from frazil.onnx.products import product
 from frazil.onnx.quantised import LIMITS, dequantize, dynamic_quantize, quantize
-from frazil.onnx.recurrent import functions_of, lstm_of, turned
+from frazil.onnx.recurrent import lstm_functions, lstm_of, turned
 
 converts("QuantizeLinear", domain=MICROSOFT, either="x scale zero")(quantize)
 converts("DequantizeLinear", domain=MICROSOFT, either="x scale zero")(dequantize)
@@ -105,10 +105,7 @@ def dynamic_lstm(
 
         return of
 
-    fs = functions_of(
-        activations or ["Sigmoid", "Tanh", "Tanh"] * w.shape[0],
-        activation_alpha, activation_beta, clip,
-    )  # fmt: skip
+    fs = lstm_functions(w.shape[0], activations, activation_alpha, activation_beta, clip)
     return lstm_of(
         x, products(w, w_scale, w_zero), products(r, r_scale, r_zero), b, sequence_lens,
         [initial_h, initial_c], p, fs, r, r.shape[1], direction, input_forget, 0, node,

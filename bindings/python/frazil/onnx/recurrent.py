@@ -155,6 +155,12 @@ def gru(
     return _directions(x, w, direction, layout, sequence_lens, [initial_h], run, node)
 
 
+def lstm_functions(
+    directions: int, names: Any, alphas: Any, betas: Any, clip: float | None
+) -> list[Any]:
+    return functions_of(names or ["Sigmoid", "Tanh", "Tanh"] * directions, alphas, betas, clip)
+
+
 @converts("LSTM", 7, laid={"w": turned, "r": turned})
 def lstm(
     x: Any, w: Any, r: Any, b: Any = None, sequence_lens: Any = None, initial_h: Any = None,
@@ -169,10 +175,7 @@ def lstm(
 
         return of
 
-    fs = functions_of(
-        activations or ["Sigmoid", "Tanh", "Tanh"] * w.shape[0],
-        activation_alpha, activation_beta, clip,
-    )  # fmt: skip
+    fs = lstm_functions(w.shape[0], activations, activation_alpha, activation_beta, clip)
     return lstm_of(
         x, products(w), products(r), b, sequence_lens, [initial_h, initial_c], p, fs, r,
         r.shape[-1], direction, input_forget, layout, node,
