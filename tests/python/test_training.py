@@ -232,4 +232,7 @@ def test_killed_and_resumed_it_has_the_same_bits(tmp_path, workers):
             folder += 1
     assert end(start(str(folder))) and result(folder) == result("whole")
     assert set(os.listdir("/dev/shm")) <= before
-    assert len(os.listdir(tmp_path / str(folder))) == 2
+    # Killed between a save and its removals it leaves one file more: the next save removes it.
+    Checkpoint(tmp_path / str(folder), keep=2).save(25)
+    kept = sorted(os.listdir(tmp_path / str(folder)))
+    assert kept == ["step-00000024.safetensors", "step-00000025.safetensors"]
