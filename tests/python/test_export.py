@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -91,6 +92,43 @@ def test_nests_of_arguments_and_results(tmp_path):
         g({**batch, "pair": list(batch["pair"])}, 2.5, True)
     with pytest.raises(TypeError, match=r"\[f\] batch must be a dict of \['pair', 'last'\]"):
         g({"pair": 1}, 2.5, True)
+
+
+class State(NamedTuple):
+    position: fz.Tensor
+    rest: Any
+
+
+def test_named_tuples_in_and_out(tmp_path):
+    def step(s, options):
+        return State(s.position + s.rest["speed"] * options.rest, s.rest), s.position
+
+    x, speed = normal(3), normal(3, seed=1)
+    state, options = State(x, {"speed": speed}), State(None, 0.5)
+    more = [(State(normal(7), {"speed": normal(7)}), options)]
+    dynamic = {"s.position": {0: "n"}, "s.rest.speed": {0: "n"}}
+    g = exported(tmp_path, step, (state, options), dynamic=dynamic, examples=more)
+    assert list(g.inputs) == ["s.position", "s.rest.speed"]
+    for n in (3, 7, 5):
+        s = State(normal(n), {"speed": normal(n, seed=2)})
+        new, old = g(s, options)
+        assert bits((new, old)) == bits(step(s, options))
+        assert new._fields == State._fields and bits(g(new, options)) == bits(step(new, options))
+    message = r"\[step\] s must be a named tuple of \['position', 'rest'\], got tuple of 2"
+    with pytest.raises(TypeError, match=message):
+        g((x, {"speed": speed}), options)
+    with pytest.raises(ValueError, match=r"options.rest was 0.5 when it was exported"):
+        g(state, State(None, 2.0))
+
+
+def test_modules_in_nests_of_arguments(tmp_path):
+    def f(parts):
+        return parts["model"](parts["x"])
+
+    parts = {"model": mlp(), "x": normal(2, 8)}
+    g = exported(tmp_path, f, (parts,))
+    assert list(g.inputs) == ["parts.x"] and bits(g(parts)) == bits(f(parts))
+    assert bits(g({"model": None, "x": parts["x"]})) == bits(f(parts))
 
 
 def test_arguments_by_keyword(tmp_path):

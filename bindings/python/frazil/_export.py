@@ -147,6 +147,10 @@ class _Exporter:
             return {"state": path}
         if x is None or isinstance(x, (bool, int, float, str)):
             return {"fixed": x}
+        if isinstance(x, tuple) and hasattr(x, "_fields"):
+            items = zip(x._fields, x, strict=True)
+            fields = [[key, self._structure(f"{path}.{key}", item)] for key, item in items]
+            return {"named": [type(x).__name__, fields]}
         if type(x) in (list, tuple):
             items = [self._structure(f"{path}.{i}", item) for i, item in enumerate(x)]
             return {"list" if type(x) is list else "tuple": items}
@@ -154,8 +158,8 @@ class _Exporter:
             return {"dict": [[key, self._structure(f"{path}.{key}", x[key])] for key in x]}
         raise TypeError(
             f"[export] {path} is of type {type(x).__name__}: a program takes tensors, numbers, "
-            "strings, lists, tuples and dicts of strings, and keeps modules, optimizers and "
-            f"generators. Make arrays tensors by fz.asarray, and bind what is fixed before: "
+            "strings, lists, (named) tuples and dicts of strings, and keeps modules, optimizers "
+            f"and generators. Make arrays tensors by fz.asarray, and bind what is fixed before: "
             f"functools.partial(fn, {path}=...)."
         )
 
@@ -168,19 +172,15 @@ class _Exporter:
             values = {_value_of(t) for t in self.own.values()}
             known: dict[int, Tensor] = {}
 
-            def walk(x: Any) -> Any:
-                if isinstance(x, Tensor):
-                    if apart or id(x) not in known:
-                        value = _value_of(x)  # which others may hold, too
-                        mine = _copied(x) if value in values else x
-                        values.add(value)
-                        known[id(x)] = mine
-                    return mine if apart else known[id(x)]
-                if type(x) in (list, tuple):
-                    return type(x)(walk(item) for item in x)
-                return {key: walk(item) for key, item in x.items()} if type(x) is dict else x
+            def one(x: Tensor) -> Tensor:
+                if apart or id(x) not in known:
+                    value = _value_of(x)  # which others may hold, too
+                    mine = _copied(x) if value in values else x
+                    values.add(value)
+                    known[id(x)] = mine
+                return mine if apart else known[id(x)]
 
-            return [walk(x) for x in args]
+            return [_mapped(one, x) for x in args]
 
         return walked(True), walked(False)
 
@@ -248,7 +248,7 @@ class _Exporter:
                     f"{self.inputs[i][0]} is the same tensor as another input in an example, and "
                     "the function tells them apart: give their sizes the same names"
                 )
-        return [_replaced(arg, new) for arg in args]
+        return [_mapped(lambda t: new.get(id(t), t), arg) for arg in args]
 
     # Runs
 
@@ -432,7 +432,9 @@ class _Exporter:
             return True
         one = {id(tensors[i]): tensors[k] for i, k in first.items()}
         try:
-            other, _ = self._what_it_does([_replaced(arg, one) for arg in args])
+            other, _ = self._what_it_does(
+                [_mapped(lambda t: one.get(id(t), t), arg) for arg in args]
+            )
         except Exception:
             return True
 
@@ -686,7 +688,7 @@ def _copied(x: Tensor) -> Tensor:
 def _anew(args: list[Any]) -> list[Any]:
     """The arguments in other tensors of the same content."""
     new = {id(t): t.detach().requires_grad_(t.requires_grad) for t in _inputs_of(args)}
-    return [_replaced(arg, new) for arg in args]
+    return [_mapped(lambda t: new.get(id(t), t), arg) for arg in args]
 
 
 def _refuse_changes(known: Any) -> None:
@@ -705,16 +707,17 @@ def _ones_of(args: list[Any]) -> frozenset[Any]:
     return frozenset(pair for refs in at.values() for pair in combinations(refs, 2))
 
 
-def _replaced(x: Any, new: dict[int, Tensor]) -> Any:
+def _mapped(f: Callable[[Tensor], Tensor], x: Any) -> Any:
+    """An argument with other tensors as its inputs."""
     if isinstance(x, Tensor):
-        return new.get(id(x), x)
+        return f(x)
     if _export_names.holds_state(x):
         return x
+    if isinstance(x, tuple) and hasattr(x, "_fields"):
+        return type(x)(*[_mapped(f, item) for item in x])
     if type(x) in (list, tuple):
-        return type(x)(_replaced(item, new) for item in x)
-    if type(x) is dict:
-        return {key: _replaced(item, new) for key, item in x.items()}
-    return x
+        return type(x)(_mapped(f, item) for item in x)
+    return {key: _mapped(f, item) for key, item in x.items()} if type(x) is dict else x
 
 
 def _first_difference(a: Any, b: Any) -> tuple[Any, Any] | None:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import collections
-import json
 from typing import TYPE_CHECKING, Any
 
 from frazil import _frazil as _fz
-from frazil._frazil import Tensor
 from frazil._grad import no_grad
+from frazil._structures import Structures
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from os import PathLike
+
+    from frazil._frazil import Tensor
 
 __all__ = ["Program", "load_program"]
 
@@ -70,8 +70,7 @@ class Program:
         self._inputs: list[tuple[str, str]] = about["inputs"]
         self._tensors = [tensor for _, _, tensor in about["tensors"]]
         self._named = {n: t for n, constant, t in about["tensors"] if not constant}
-        self._arguments, self._result = _structure_of(about)
-        self._positions = [(n, s) for n, s in self._arguments if "state" not in s]
+        self._structures = Structures(about)
 
     def __reduce__(self) -> Any:
         names = [name for name, _, _ in _fz.program.about(self._loaded)["tensors"]]
@@ -81,50 +80,24 @@ class Program:
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        takes = self._structures.takes
+        if kwargs or len(args) != len(takes):
+            args = self._bound(args, kwargs)
         inputs: list[Any] = [None] * len(self._inputs)
-        for (name, structure), value in zip(
-            self._positions, self._bound(args, kwargs), strict=True
-        ):
-            self._take(name, structure, value, inputs)
-        outputs = _call(self._loaded, inputs, self._tensors)
-        return _made(self._result, outputs)
+        for take, x in zip(takes, args, strict=True):
+            take(x, inputs)
+        return self._structures.make(_call(self._loaded, inputs, self._tensors))
 
-    def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-        names = [name for name, _ in self._positions]
+    def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        names = self._structures.names
         missing = object()
-        given = [*args, *(kwargs.pop(name, missing) for name in names[len(args) :])]
+        given = (*args, *(kwargs.pop(name, missing) for name in names[len(args) :]))
         if kwargs or len(args) > len(names) or any(value is missing for value in given):
             raise TypeError(
                 f"[{self._name}] takes {', '.join(names) or 'no arguments'}, got {len(args)} by "
                 f"position{''.join(f', {k}' for k in kwargs)}."
             )
         return given
-
-    def _take(self, path: str, structure: Any, x: Any, inputs: list[Any]) -> None:
-        """Puts the tensors of an argument to their numbers."""
-        ((kind, what),) = structure.items()
-        if kind == "input":
-            inputs[what] = x if isinstance(x, Tensor) else _fz.asarray(x)
-        elif kind == "fixed":
-            same = type(x) is type(what) and (x == what or (x != x and what != what))
-            if not same:
-                raise ValueError(
-                    f"[{self._name}] {path} was {what!r} when it was exported, and is part of the "
-                    f"program, got {x!r}."
-                )
-        elif kind == "dict":
-            keys = [key for key, _ in what]
-            if not isinstance(x, dict) or x.keys() != set(keys):
-                raise TypeError(f"[{self._name}] {path} must be a dict of {keys}, got {_shown(x)}.")
-            for key, item in what:
-                self._take(f"{path}.{key}", item, x[key], inputs)
-        elif kind in ("list", "tuple"):
-            if not isinstance(x, list if kind == "list" else tuple) or len(x) != len(what):
-                raise TypeError(
-                    f"[{self._name}] {path} must be a {kind} of {len(what)}, got {_shown(x)}."
-                )
-            for i, (item, value) in enumerate(zip(what, x, strict=True)):
-                self._take(f"{path}.{i}", item, value, inputs)
 
     # Weights and states
 
@@ -185,76 +158,3 @@ class Program:
 def _remade(texts: tuple[str, str, str, str], tensors: dict[str, Tensor]) -> Program:
     """A copy, or one that was pickled."""
     return Program(_fz.program.make_program(texts, tensors))
-
-
-def _structure_of(about: Any) -> tuple[list[tuple[str, Any]], Any]:
-    """Arguments and result; of a program that Python did not write tensors in their order."""
-    try:
-        structure = json.loads(about["python"]) if about["python"] else None
-        if structure is None:
-            given = [(name, {"input": i}) for i, (name, _) in enumerate(about["inputs"])]
-            return given, {"tuple": [{"output": i} for i in range(about["results"])]}
-        arguments = [(name, item) for name, item in structure["arguments"]]
-        names = [name for name, _ in arguments]
-        if not all(isinstance(name, str) for name in names) or len({*names}) != len(names):
-            raise ValueError("the names of its arguments are not strings that differ")
-        inputs: list[int] = []
-        outputs: list[int] = []
-        for _, item in arguments:
-            _check(item, "input", inputs, 0)
-        _check(structure["result"], "output", outputs, 0)
-        if sorted(inputs) != list(range(len(about["inputs"]))) or outputs != list(
-            range(about["results"])
-        ):
-            raise ValueError("inputs and results are not the program's")
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise ValueError(
-            f"[load_program] the structure of its arguments is damaged: {error}."
-        ) from None
-    return arguments, structure["result"]
-
-
-def _check(item: Any, tensor: str, numbers: list[int], depth: int) -> None:
-    """`tensor`: what a leaf is called, "input" or "output"; theirs are added to `numbers`."""
-    ((kind, what),) = item.items()
-    if depth > 64:
-        raise ValueError("it is too deep")
-    if kind == tensor:
-        if type(what) is not int:
-            raise ValueError(f"{what!r} is no number of a tensor")
-        numbers.append(what)
-    elif kind in ("dict", "named"):
-        fields = what[1] if kind == "named" else what
-        for key, inner in fields:
-            if not isinstance(key, str):
-                raise ValueError(f"{key!r} is no name")
-            _check(inner, tensor, numbers, depth + 1)
-        if kind == "named":  # which names can be, the standard library knows
-            make: Any = collections.namedtuple  # of names that type checkers do not know
-            make(what[0], [key for key, _ in fields])
-    elif kind in ("list", "tuple"):
-        for inner in what:
-            _check(inner, tensor, numbers, depth + 1)
-    elif kind not in ("fixed", "state"):
-        raise ValueError(f"{kind!r} is unknown")
-
-
-def _made(structure: Any, outputs: list[Tensor]) -> Any:
-    ((kind, what),) = structure.items()
-    if kind == "output":
-        return outputs[what]
-    if kind == "fixed":
-        return what
-    if kind == "dict":
-        return {key: _made(item, outputs) for key, item in what}
-    if kind == "named":
-        name, fields = what
-        make: Any = collections.namedtuple  # of names that type checkers do not know
-        return make(name, [n for n, _ in fields])(*(_made(item, outputs) for _, item in fields))
-    items = [_made(item, outputs) for item in what]
-    return items if kind == "list" else tuple(items)
-
-
-def _shown(x: Any) -> str:
-    length = f" of {len(x)}" if isinstance(x, (list, tuple, dict)) else ""
-    return f"{type(x).__name__}{length}"
