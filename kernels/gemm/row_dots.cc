@@ -29,7 +29,8 @@ class Dots {
         a_stride_(a_stride),
         b_stride_(b_stride),
         lanes_(Lanes(isa, kF64)),
-        ahead_(b_stride == k && c.cols * k * int64_t(sizeof(S)) > SecondLevelCacheBytes() / 2),
+        // What a cache holds is there in time, and asking for it takes longer than the product.
+        ahead_(b_stride == k && c.cols * k * int64_t(sizeof(S)) > LastLevelCacheBytes() / 2),
         stored_(stored) {
     const int64_t block = 2 * DotsTurn(isa, kF64);
     call_.lda = a_stride * int64_t(sizeof(T));

@@ -122,7 +122,8 @@ class Builder:
         for t in proto.sparse_initializer:
             arrays.append((t.values.name, t))
         fixed = self.fixed(proto, opsets) if arrays else {}
-        for name, tensor in _progress(arrays, "onnx.load: initializers"):
+        shown = arrays if parent else _progress(arrays, "onnx.load: initializers")
+        for name, tensor in shown:
             where = self.define(scope, name, f"initializer of graph {proto.name!r}")
             array = self.array(tensor)
             use = fixed.get(name, "weight")

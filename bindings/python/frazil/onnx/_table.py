@@ -93,38 +93,29 @@ def converts(
     """
 
     def enter(fn: Any) -> Any:
-        kinds, rest, least, attributes, needed = [], None, 0, [], []
-        kinds_of = {HOST: host, RAW: raw, EITHER: either}
-        names_of = list(inspect.signature(fn).parameters)
+        kinds_of = {n: k for k, of in ((HOST, host), (RAW, raw), (EITHER, either)) for n in of.split()}
+        inputs, more, options, any_attribute = _parameters_of(fn)
+        names_of = [n for n, _ in inputs]
         orders = {names_of.index(n): f for n, f in (laid or {}).items()}
         before = tuple(
             (name, tuple(names_of.index(i) for i in of.split()))
             for name, all_of in (prepared or {}).items()
             for of in all_of
         )
-        any_attribute = wants_node = False
-        for p in () if control else inspect.signature(fn).parameters.values():
-            kind = next((k for k, names in kinds_of.items() if p.name in names.split()), TENSOR)
-            if p.kind is p.VAR_POSITIONAL:
-                rest = kind
-            elif p.kind is p.VAR_KEYWORD:
-                any_attribute = True
-            elif p.kind is not p.KEYWORD_ONLY:
-                kinds.append(kind)
-                least += p.default is p.empty
-            elif p.name == "node":
-                wants_node = True
-            else:
-                attributes.append(p.name)
-                if p.default is p.empty:
-                    needed.append(p.name)
+        if control:  # it takes what it needs out of the node
+            inputs, more, options, any_attribute = [], None, [], True
+        attributes = [(n, needed) for n, needed in options if n != "node"]
         for name in names.split():
             rows = TABLE.setdefault((domain, name), [])
             rows.append(
                 Conversion(
-                    domain, name, since, fn, tuple(kinds), RAW if control else rest, least,
-                    None if any_attribute or control else frozenset(attributes),
-                    frozenset(needed), wants_node, control, random, data, shape_only, orders,
+                    domain, name, since, fn,
+                    tuple(kinds_of.get(n, TENSOR) for n, _ in inputs),
+                    RAW if control else None if more is None else kinds_of.get(more, TENSOR),
+                    sum(needed for _, needed in inputs),
+                    None if any_attribute else frozenset(n for n, _ in attributes),
+                    frozenset(n for n, needed in attributes if needed),
+                    len(attributes) < len(options), control, random, data, shape_only, orders,
                     before,
                 )
             )  # fmt: skip
@@ -133,6 +124,21 @@ def converts(
         return fn
 
     return enter
+
+
+def _parameters_of(fn: Any) -> tuple[list[Any], str | None, list[Any], bool]:
+    """Of a function its parameters by position, each with whether it is needed, the name of `*rest`,
+    those by keyword alone, and whether there is `**more`. By its code: inspect.signature takes a
+    hundred times as long, and this is done for each conversion when models are first loaded."""
+    code = fn.__code__
+    count, keywords = code.co_argcount, code.co_kwonlyargcount
+    first_default = count - len(fn.__defaults__ or ())
+    inputs = [(n, i < first_default) for i, n in enumerate(code.co_varnames[:count])]
+    given = fn.__kwdefaults__ or {}
+    options = [(n, n not in given) for n in code.co_varnames[count : count + keywords]]
+    has_rest = bool(code.co_flags & inspect.CO_VARARGS)
+    rest = code.co_varnames[count + keywords] if has_rest else None
+    return inputs, rest, options, bool(code.co_flags & inspect.CO_VARKEYWORDS)
 
 
 def _row(domain: str, name: str, since: int) -> Conversion:
