@@ -14,6 +14,7 @@
 #include "core/progress.h"
 #include "core/threads/parallel.h"
 #include "frozen/digest.h"
+#include "frozen/lay.h"
 #include "frozen/run.h"
 
 namespace frazil::frozen {
@@ -195,6 +196,7 @@ StatusOr<std::shared_ptr<Loaded>> Loaded::Make(Texts texts, const Tensors& tenso
     if (!named.constant) loaded->state_.push_back(static_cast<int>(loaded->tensors_.size()));
     loaded->tensors_.push_back(it->second);
   }
+  FZ_RETURN_IF_ERROR(LayWeights(*loaded->program_, absl::MakeSpan(loaded->tensors_)));
   loaded->trace_ = std::make_unique<tracer::Trace>(loaded->name(), true);
   // What it depends on is known: nothing is compared afterwards.
   loaded->promise_ = std::make_unique<tracer::Promise>(&loaded->trace_->recording(),

@@ -1,7 +1,9 @@
 """fz.export and fz.load_program: the same bits as the function, of every size, branch and step."""
 
 import contextlib
+import copy
 import hashlib
+import pickle
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -254,6 +256,35 @@ def test_gradients_through_a_program(tmp_path):
             np.testing.assert_array_equal(
                 np.asarray(g._named[name].grad), np.asarray(p.grad), err_msg=name
             )
+
+
+def test_weights_that_are_only_turned_lie_turned(tmp_path):
+    w, both, large = normal(5, 7), normal(7, 7), normal(513, 1024)
+    x = normal(3, 7)
+
+    def f(x, y, flag):
+        other = w.T if flag else w.T * 2
+        return x @ other, (x @ both.T) @ both, y @ large.T
+
+    y, on, off = normal(3, 1024), fz.asarray(True), fz.asarray(False)
+    more, dynamic = [(x, y, off)], {0: {0: "n"}, 1: {0: "n"}}
+    g = exported(tmp_path, f, (x, y, on), dynamic=dynamic, examples=more)
+
+    def turned(program):
+        return [np.asarray(t).strides[0] == t.dtype.itemsize for t in program._tensors]
+
+    def check(program):
+        for n in (1, 2, 17):
+            a, b = normal(n, 7, seed=n), normal(n, 1024, seed=n)
+            for flag in (on, off) * 3:
+                assert bits(program(a, b, flag)) == bits(f(a, b, flag))
+
+    for program in (g, pickle.loads(pickle.dumps(g)), copy.deepcopy(g)):
+        shapes = {t.shape: is_turned for t, is_turned in zip(program._tensors, turned(program))}
+        assert shapes == {(5, 7): True, (7, 7): False, (513, 1024): False}
+        check(program)
+    g.load_state_dict(g.state_dict())
+    check(g)
 
 
 def test_a_program_is_trained_further(tmp_path):

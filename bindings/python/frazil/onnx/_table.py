@@ -93,7 +93,9 @@ def converts(
     """
 
     def enter(fn: Any) -> Any:
-        kinds_of = {n: k for k, of in ((HOST, host), (RAW, raw), (EITHER, either)) for n in of.split()}
+        kinds_of = {
+            n: k for k, of in ((HOST, host), (RAW, raw), (EITHER, either)) for n in of.split()
+        }
         inputs, more, options, any_attribute = _parameters_of(fn)
         names_of = [n for n, _ in inputs]
         orders = {names_of.index(n): f for n, f in (laid or {}).items()}
