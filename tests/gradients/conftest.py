@@ -17,7 +17,7 @@ ALWAYS = ("test_first_order",)  # what each case is wrong in first
 
 
 def sampled(test, rows, share):
-    """Of `rows`, {row: names of its cases}, the names that a test takes: of each row at least one."""
+    """Of `rows`, {row: names of its cases}, the names that a test takes: one of a row or more."""
     taken = set()
     for names in rows.values():
         ranked = sorted(names, key=lambda name: zlib.crc32(f"{test} {name}".encode()))

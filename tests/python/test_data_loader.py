@@ -47,7 +47,7 @@ def shared():
 
 
 def left_by_us(before):
-    """Nothing is: the suites of other interpreters, which run beside this, have names for moments."""
+    """Nothing is; suites of other interpreters, which run beside this, have names for moments."""
     deadline = time.monotonic() + 100
     while left := shared() - before:
         assert time.monotonic() < deadline, left

@@ -252,7 +252,7 @@ def test_children_of_fork(tmp_path):
 import time, warnings
 warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 warns of threads beside a fork
 def written(before):
-    """The bytes on disk, once they are more than before and stay the same."""
+    # The bytes on disk, once they are more than before and stay the same.
     last, same = before, 0
     for _ in range(1000):
         time.sleep(0.05)

@@ -242,8 +242,8 @@ class Interrupter:
 
 
 def delay_of_interrupt(work, after=0.05, error=KeyboardInterrupt, number=signal.SIGINT):
-    """Runs `work`, which takes long, and returns how long it ran after the signal. It is begun again
-    where it ends before the signal comes, which may be late on a busy machine."""
+    """Runs `work`, which takes long, and returns how long it ran after the signal. If that comes
+    late, as on a busy machine, the work is begun again."""
     try:
         with Interrupter(after, number) as interrupter:
             with pytest.raises(error):
