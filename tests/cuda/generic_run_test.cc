@@ -63,7 +63,7 @@ TEST_F(GenericRun, ASlowCompilerDelaysNothing) {
   // The generic kernel itself was waited for, or is on disk, before anything is slow.
   ASSERT_TRUE(jit::GenericModule::Of(*cuda::Device::Get(0))->Function().ok());
   setenv("FAKE_NVRTC_DELAY_MS", "60000", 1);  // or until it is unset
-  const Axes rows{{1}};  // made here: inside f GCC takes its memory for unset
+  const Axes rows{{1}};                       // made here: inside f GCC takes its memory for unset
   const auto f = [&](absl::Span<const Tensor> a) {
     return ops::max(ops::sin(a[0]) + ops::floor(a[1]), rows);
   };
