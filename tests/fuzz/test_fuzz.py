@@ -74,7 +74,7 @@ DEVICES = {
             "FRAZIL_CACHE_DIR": "none",
             "FAKE_CUDA_ORDER": "lazy",
         },
-        16,
+        8,
         5_000,
     ),
 }
