@@ -16,12 +16,29 @@ REQUIREMENTS = ROOT / "tools" / "requirements.txt"
 NEEDED = ("numpy", "onnx", "pytest", "scikit-learn")  # what the suites import
 # Type checkers read the same stubs for every interpreter.
 LEFT_OUT = ("tests/python/test_types.py",)
-# What kernels compute is the same under each interpreter: once a night is enough.
-NUMBERS = (
-    "complex", "distributions", "every_float32", "fft", "linalg", "names", "numpy_accuracy",
-    "numpy_functions", "promotion", "scans", "sorting", "sparse", "sparse_products", "special",
-    "special_values",
-)  # fmt: skip
+# Every file of tests/python is in one of these lists (tests/tools/test_pythons.py). What kernels
+# compute, plans and files hold is the same under each interpreter: once a night is enough.
+NUMBERS = """
+    anomaly arange_and_masks array_api code_names complex deep default_dtype disk distributions
+    eager_composites every_float32 export_golden fft fusion huge_arguments incomplete interp
+    large_composites linalg map names npu npy numbers numpy_accuracy numpy_edges numpy_functions
+    ops other_names out_of_memory pages partition progress promotion read_across readers renamed
+    safetensors scans short_reductions short_rows small_loops sorting sparse sparse_products
+    special special_values switches training view
+""".split()
+# What the interpreter has a part in: bytecode, frames, tracing, proofs and exports that stand on
+# them, the C API, references, pickles, threads, signals, processes, texts of errors.
+INTERPRETER = """
+    array_function autograd bounds causes changed_while_read command_line convert convert_errors
+    convert_fuzz cpp_names custom_derivatives data data_loader dlpack error_names export
+    export_identity export_loops export_models export_shapes forms graph_mode import indexing
+    leaving lending libraries list_operands long_loops loop_steps loops lost_writes nn op
+    package parameters places profile proof proof_guards proof_hidden proof_moves proof_numbers
+    proof_refused proof_watching pure pure_fuzz pure_loops pure_state pure_threads quick_skip
+    reported settings show small_calls taken_ways tensor textbook threads trace traced_object
+    transforms tree tree_modules tree_structures ufuncs while_fuzz while_loops wrong_arguments
+    wrong_input wrong_transforms
+""".split()
 NIGHTLY = tuple(f"tests/python/test_{name}.py" for name in NUMBERS)
 OLDEST = 11
 

@@ -35,6 +35,7 @@ class Suite:
     threads: bool = False  # has C++ tests of several threads: runs under tsan by default
     asked: bool = False  # runs only if it is named
     interpreters: str = ""  # "always" or "nightly": runs on the further interpreters, too
+    seconds: int = 0  # about, of its pytest files by day: what takes long begins first
     targets: tuple[str, ...] = ()  # what its pytest files use of the build beside the module
 
 
@@ -44,49 +45,61 @@ FAKES = tuple(
     for name in ("libcuda.so.1", "libnvrtc.so.12", "libcublasLt.so.12", "libnccl.so.2")
 )
 
-# The table: add a suite here together with its first test. They begin in this order.
+# As above, of the googletest programs that take longest.
+SECONDS = {"kernels_test": 120, "x86_test": 45, "rewrites_test": 20, "npu_emit_test": 20}
+
+# The table: add a suite here together with its first test.
 SUITES = {
     "tools": Suite(
-        python=True, sanitized=False, targets=("examples/lorenz", "examples/train_digits")
+        python=True,
+        sanitized=False,
+        seconds=25,
+        targets=("examples/lorenz", "examples/train_digits"),
     ),
     "core": Suite(cpp=True, threads=True),
     "tracer": Suite(cpp=True),
     "frozen": Suite(cpp=True),
-    "conformance": Suite(python=True, sanitized=False, interpreters="nightly", targets=FAKES),
-    "array_api": Suite(python=True, sanitized=False),
-    "nn": Suite(python=True, sanitized=False),
-    "optim": Suite(python=True, sanitized=False),
-    "gallery": Suite(python=True, sanitized=False),
-    "docs": Suite(python=True, sanitized=False),
-    "onnx": Suite(python=True, sanitized=False),
-    "gradients": Suite(python=True, sanitized=False, interpreters="nightly"),
-    "fuzz": Suite(python=True, sanitized=False, targets=FAKES),
+    "conformance": Suite(
+        python=True, sanitized=False, interpreters="nightly", seconds=90, targets=FAKES
+    ),
+    "array_api": Suite(python=True, sanitized=False, seconds=25),
+    "nn": Suite(python=True, sanitized=False, seconds=20),
+    "optim": Suite(python=True, sanitized=False, seconds=15),
+    "gallery": Suite(python=True, sanitized=False, seconds=15),
+    "docs": Suite(python=True, sanitized=False, seconds=40),
+    "onnx": Suite(python=True, sanitized=False, seconds=40),
+    "gradients": Suite(python=True, sanitized=False, interpreters="nightly", seconds=110),
+    "fuzz": Suite(python=True, sanitized=False, seconds=200, targets=FAKES),
     "cpp": Suite(cpp=True, threads=True),
     "python": Suite(
         python=True,
         interpreters="always",
+        seconds=330,
         targets=("bindings/cli/frazil-run", "shared-library"),
     ),
     "cuda": Suite(
         cpp=True,
         python=True,
         interpreters="nightly",
+        seconds=300,
         targets=(*FAKES, "tests/cuda/cuda_corpus", "tests/cuda/cuda_texts"),
     ),
     "distributed": Suite(
         cpp=True,
         python=True,
         sanitized=False,
+        seconds=150,
         targets=(*FAKES, "tests/distributed/ranks"),
     ),
     "goldens": Suite(cpp=True),
-    "hazards": Suite(python=True, sanitized=False, interpreters="nightly"),
-    "corpus": Suite(python=True, sanitized=False, interpreters="nightly"),
+    "hazards": Suite(python=True, sanitized=False, interpreters="nightly", seconds=60),
+    "corpus": Suite(python=True, sanitized=False, interpreters="nightly", seconds=65),
     "npu": Suite(cpp=True),
-    "bench": Suite(python=True, sanitized=False, targets=("yardstick",)),
+    "bench": Suite(python=True, sanitized=False, seconds=25, targets=("yardstick",)),
     "install": Suite(
         python=True,
         sanitized=False,
+        seconds=70,
         targets=("shared-library", "bindings/cli/frazil-npu", "bindings/cli/frazil-run"),
     ),
     "gpu": Suite(python=True, sanitized=False, asked=True),
@@ -208,13 +221,13 @@ class Runner:
         return TSAN_FILTERS.get(program, "*") if self.sanitizer == "tsan" else "*"
 
     def cpp_jobs(self, programs):
-        """What runs a suite's googletest programs: each takes a file, prints there and counts."""
+        """What runs a suite's googletest programs, each with the seconds that it takes."""
         for name, program in sorted(programs.items()):
             if chosen := self.chosen(name):
-                yield partial(self.run_cpp, name, program, chosen, self.env)
+                yield SECONDS.get(name, 0), partial(self.run_cpp, name, program, chosen, self.env)
                 if self.sanitizer == "tsan" and name in TSAN_INTERPRETED:
                     env = self.env | {"FRAZIL_JIT": "interp"}
-                    yield partial(self.run_cpp, f"{name}, interpreted", program, chosen, env)
+                    yield 0, partial(self.run_cpp, f"{name}, interpreted", program, chosen, env)
 
     def run_cpp(self, name, program, chosen, env, output):
         print(f"--- {name}", file=output, flush=True)
@@ -267,30 +280,35 @@ class Runner:
         return self.run_python(suite, output, python, left_out)
 
     def jobs(self, name, programs):
-        """What a suite runs: each takes a file, prints there and returns its count."""
+        """What a suite runs, each with the seconds that it takes, about: it is given a file, prints
+        there and returns its count."""
         suite = SUITES[name]
         if suite.cpp and not programs.get(name):
             message = f"meson lists no test program with suite: '{name}'."
-            yield lambda output: complain(message, output)
+            yield 0, lambda output: complain(message, output)
         yield from self.cpp_jobs(programs.get(name, {}) if suite.cpp else {})
         if suite.python and self.sanitizer != "tsan":  # an interpreter cannot run under tsan
-            yield partial(self.run_python, name)
+            yield suite.seconds, partial(self.run_python, name)
             for version, base in self.interpreters(name).items():
-                yield partial(self.run_further, name, version, base)
+                yield suite.seconds // 2, partial(self.run_further, name, version, base)
 
     def run_suites(self, names, programs):
-        """The total. Jobs run side by side, as each keeps about one processor busy; what they
-        print comes by suites. One alone prints as it runs."""
+        """The total. Jobs run side by side, as each keeps about one processor busy, the longest
+        first, so that all are busy to the end; what they print comes by suites. One alone prints as
+        it runs."""
         total = Count()
-        jobs = {name: list(self.jobs(name, programs)) for name in names}
-        run = captured if sum(map(len, jobs.values())) > 1 else lambda job: (job(None), "")
+        names = dict.fromkeys(names)
+        jobs = [(name, *job) for name in names for job in self.jobs(name, programs)]
+        run = captured if len(jobs) > 1 else lambda job: (job(None), "")
         pool = ThreadPoolExecutor(os.cpu_count())
+        begun = {}
         try:
-            runs = {name: [pool.submit(run, job) for job in jobs[name]] for name in names}
+            for place in sorted(range(len(jobs)), key=lambda place: -jobs[place][1]):
+                begun[place] = pool.submit(run, jobs[place][2])
             for name in names:
                 count = Count()
-                for begun in runs[name]:
-                    more, text = begun.result()
+                for place in (place for place, job in enumerate(jobs) if job[0] == name):
+                    more, text = begun[place].result()
                     print(text, end="", flush=True)
                     count.add(more)
                 print(f"{name}: {count}", flush=True)

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/check.h"
+#include "core/cpu.h"
 #include "kernels/gemm/convert.h"
 #include "kernels/gemm/pairs_rule.h"
 
@@ -33,22 +34,41 @@ T SumRule(std::vector<T> terms, const Add& add) {
 
 template <typename S>
 S Dot(const S* a, int64_t a_step, const S* b, int64_t b_step, int64_t k) {
-  if constexpr (std::is_integral_v<S>) {
-    uint64_t acc = 0;
-    for (int64_t p = 0; p < k; ++p) acc += uint64_t(a[p * a_step]) * uint64_t(b[p * b_step]);
-    return S(acc);
-  } else {
-    std::vector<Acc<S>> chunks;
-    for (int64_t start = 0; start == 0 || start < k; start += 4096) {
-      Acc<S> acc = 0;
-      for (int64_t p = start; p < std::min(k, start + 4096); ++p) {
-        acc = std::fma(Widen(a[p * a_step]), Widen(b[p * b_step]), acc);
-      }
-      chunks.push_back(acc);
+  uint64_t acc = 0;
+  for (int64_t p = 0; p < k; ++p) acc += uint64_t(a[p * a_step]) * uint64_t(b[p * b_step]);
+  return S(acc);
+}
+
+// One term of n sums. Tests wait for it: the same with the processor's instruction instead of calls.
+template <typename T>
+void AddTerm(T x, const T* b, int64_t n, T* sums) {
+  for (int64_t j = 0; j < n; ++j) sums[j] = std::fma(x, b[j], sums[j]);
+}
+template <typename T>
+__attribute__((target("avx2,fma"))) void AddTermAvx2(T x, const T* b, int64_t n, T* sums) {
+  for (int64_t j = 0; j < n; ++j) sums[j] = std::fma(x, b[j], sums[j]);
+}
+
+template <typename S>
+void RunFloats(const GemmArgs& g) {
+  using T = Acc<S>;
+  const auto add_term = Cpu().avx2 ? AddTermAvx2<T> : AddTerm<T>;
+  const auto at = [](const MatrixRef& x, int64_t i, int64_t j) {
+    return static_cast<S*>(x.data) + i * x.row_stride + j * x.col_stride;
+  };
+  std::vector<T> b(size_t(g.k * g.n)), sums(static_cast<size_t>(g.n));
+  for (int64_t p = 0; p < g.k; ++p)
+    for (int64_t j = 0; j < g.n; ++j) b[size_t(p * g.n + j)] = Widen(*at(g.b, p, j));
+  for (int64_t i = 0; i < g.m; ++i) {
+    std::vector<std::vector<T>> chunks(static_cast<size_t>(g.n));  // of each column
+    for (int64_t start = 0; start == 0 || start < g.k; start += 4096) {
+      std::fill(sums.begin(), sums.end(), T(0));
+      for (int64_t p = start; p < std::min(g.k, start + 4096); ++p)
+        add_term(Widen(*at(g.a, i, p)), b.data() + p * g.n, g.n, sums.data());
+      for (size_t j = 0; j < sums.size(); ++j) chunks[j].push_back(sums[j]);
     }
-    S out;
-    Narrow(SumRule(std::move(chunks), std::plus<>()), &out);
-    return out;
+    for (int64_t j = 0; j < g.n; ++j)
+      Narrow(SumRule(std::move(chunks[size_t(j)]), std::plus<>()), at(g.c, i, j));
   }
 }
 
@@ -80,11 +100,7 @@ void RunWide(const GemmArgs& g) {
 }
 
 template <typename S>
-void Run(const GemmArgs& g) {
-  auto dot = Dot<S>;
-  if constexpr (std::is_same_v<S, BFloat16>) {
-    if (g.pairs) dot = PairsDot;
-  }
+void RunDots(const GemmArgs& g, S (*dot)(const S*, int64_t, const S*, int64_t, int64_t)) {
   const S* a = static_cast<const S*>(g.a.data);
   const S* b = static_cast<const S*>(g.b.data);
   S* c = static_cast<S*>(g.c.data);
@@ -94,6 +110,15 @@ void Run(const GemmArgs& g) {
           dot(a + i * g.a.row_stride, g.a.col_stride, b + j * g.b.col_stride, g.b.row_stride, g.k);
     }
   }
+}
+
+template <typename S>
+void Run(const GemmArgs& g) {
+  if constexpr (std::is_integral_v<S>) return RunDots(g, Dot<S>);
+  if constexpr (std::is_same_v<S, BFloat16>) {
+    if (g.pairs) return RunDots(g, PairsDot);
+  }
+  if constexpr (!std::is_integral_v<S>) RunFloats<S>(g);
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ EXECUTORS = {
 NPUS = ("npu", "edge")
 DEVICES = {name: "npu" for name in NPUS} | {"cuda": "cuda"}
 # The host's compiler takes a while for each kernel of the fake driver: of how many cases one runs.
-SAMPLE = {"cuda": 1 if os.environ.get("FRAZIL_NIGHTLY") else 8}
+SAMPLE = {"cuda": 1 if os.environ.get("FRAZIL_NIGHTLY") else 24}
 MANTISSA = {"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52}
 TINY = {"float16": -24, "bfloat16": -133, "float32": -149, "float64": -1074}
 

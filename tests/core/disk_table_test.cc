@@ -309,7 +309,7 @@ TEST_F(DiskTableTest, WhatIsKeptIsWrittenSoon) {
       if (!Find(StrCat("key ", i))) return false;
     return true;
   };
-  for (int i = 0; i < 300 && !all(); ++i) usleep(10'000);
+  for (int i = 0; i < 10'000 && !all(); ++i) usleep(10'000);
   for (int i = 0; i < 100; ++i) EXPECT_EQ(cache->Find(StrCat("key ", i)), StrCat(i % 25));
   cache->Keep("at once", "value");
   cache->Flush();
@@ -326,7 +326,7 @@ TEST_F(DiskTableTest, WhatIsKeptIsWrittenByTheProcessThatMadeIt) {
     if (fs::exists(folder_)) _exit(1);
     DiskCache* soon = NewCache(folder_, 1000);
     soon->Keep("of the child", "value");
-    for (int i = 0; i < 300 && !Find("of the child"); ++i) usleep(10'000);
+    for (int i = 0; i < 10'000 && !Find("of the child"); ++i) usleep(10'000);
     cache->Keep("more of it", "value");
     cache->Flush();
   });

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def test_texts_compile_without_warnings():
-    """Every text, for one architecture or, with FRAZIL_NIGHTLY=1, for three."""
+    """Every other text for one architecture or, with FRAZIL_NIGHTLY=1, every one for three."""
     program = Path(_frazil.__file__).resolve().parents[2] / "tests/cuda/cuda_texts"
     shards = len(os.sched_getaffinity(0))
     environment = gpu.without_fakes() | {
@@ -39,4 +39,4 @@ def test_texts_compile_without_warnings():
         output = process.communicate()[0]
         assert process.returncode == 0, output[:20000]
         texts += int(re.search(r"^texts (\d+)$", output, re.MULTILINE)[1])
-    assert texts >= 110
+    assert texts >= (110 if os.environ.get("FRAZIL_NIGHTLY") == "1" else 55)

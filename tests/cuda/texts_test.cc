@@ -86,10 +86,11 @@ TEST(CudaTexts, CompileWithoutWarnings) {
   const int targets[] = {75, 90, newest};
   int turn = 0, compiled_texts = 0;
   for (const auto& [entry, text] : Texts()) {
-    if (++turn % shards != shard) continue;
+    if (++turn % 2 && !all) continue;
+    if (turn / 2 % shards != shard) continue;
     ++compiled_texts;
     for (const int arch : targets) {
-      if (!all && arch != targets[turn % 3]) continue;
+      if (!all && arch != targets[turn / 2 % 3]) continue;
       const Compiled compiled = Compile(**nvrtc, std::string(CudaPrelude()) + text, arch);
       EXPECT_EQ(compiled.result, 0) << entry << " for " << arch << "\n" << compiled.log;
       EXPECT_FALSE(absl::StrContains(compiled.log, "warning")) << entry << " for " << arch << "\n"

@@ -72,7 +72,7 @@ def stopped(running):
     return ") T " in Path(f"/proc/{left.pid}/stat").read_text()
 
 
-def launch(program, ranks, folder, *args, launcher=None, environment=None, seconds=120):
+def launch(program, ranks, folder, *args, launcher=None, environment=None, seconds=300):
     """The status, the output, and what each rank said, lists of objects.
 
     `launcher`: a command, or what gives the variables of each rank (`torchrun`).

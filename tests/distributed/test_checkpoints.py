@@ -90,7 +90,7 @@ def test_a_sharded_state_and_a_plain_one_are_the_same(saved, tmp_path, program):
 @pytest.mark.parametrize("way", ["before", "written", "manifest"])
 def test_a_rank_that_is_killed_while_saving_damages_nothing(way, saved, tmp_path, program):
     folder = copy_of(saved, tmp_path)
-    status, _, _ = launch("checkpoints", 2, tmp_path, folder, way, seconds=60)
+    status, _, _ = launch("checkpoints", 2, tmp_path, folder, way, seconds=300)
     assert status != 0
     own = program.parts("plain")
     checkpoint = fz.distributed.Checkpoint(folder / "plain", **own)
@@ -112,10 +112,10 @@ def test_interrupted_runs_go_on_with_the_bits(seed, tmp_path):
     said = [tmp_path / "first", tmp_path / "second"]
     for folder in said:
         folder.mkdir()
-    run = launch("checkpoints", 2, said[0], tmp_path / "run", "chance", kind, seed, seconds=60)
+    run = launch("checkpoints", 2, said[0], tmp_path / "run", "chance", kind, seed, seconds=300)
     assert run[0] != 0, "a rank was killed"
     status, output, found = launch(
-        "checkpoints", ranks, said[1], tmp_path / "run", "resume", kind, seconds=60
+        "checkpoints", ranks, said[1], tmp_path / "run", "resume", kind, seconds=300
     )
     assert status == 0, output
     assert [rank[1]["differing"] for rank in found] == [0] * ranks, found[0][0]["values"]

@@ -15,7 +15,7 @@ def run(ranks, *args):
     done = subprocess.run(
         [*(mpirun(ranks) if ranks > 1 else []), str(RANKS), *args],
         env={**os.environ, "FRAZIL_NUM_THREADS": "1"},
-        capture_output=True, text=True, timeout=120, check=False,
+        capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     return done.returncode, done.stdout + done.stderr
 

@@ -74,7 +74,7 @@ def test_ranks_that_disagree_get_both_calls(way, mine, its, tmp_path):
     ("way", "said_of_it"),
     [
         ("kill", "rank 1 has died"),
-        ("stop", "rank 1 has given no sign of life for 2 s"),
+        ("stop", "rank 1 has given no sign of life for 4 s"),
         ("raise", "rank 1 raised ValueError: of its own"),
         ("leave", "whose program has ended without it"),
         ("loop", "rank 1 has died"),
@@ -87,12 +87,12 @@ def test_ranks_that_disagree_get_both_calls(way, mine, its, tmp_path):
     ],
 )
 def test_a_rank_that_is_lost_fails_the_others_in_time(way, said_of_it, tmp_path):
-    status, output, said = launch("failing", 3, tmp_path, way, 2, seconds=60)
+    status, output, said = launch("failing", 3, tmp_path, way, 4, seconds=300)
     assert status != 0 or way == "hang"  # whose launcher may call that an end
     for rank in (said[0], said[2]):
         assert rank, output
         assert said_of_it in rank[0]["error"]
-        assert rank[0]["seconds"] < 10
+        assert rank[0]["seconds"] < 50
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 4])
@@ -125,7 +125,7 @@ def test_what_mpi_cannot_do_is_said(tmp_path):
     ]:  # fmt: skip
         done = subprocess.run(
             [*launcher, *here], env=os.environ | environment, capture_output=True, text=True,
-            check=False, timeout=60,
+            check=False, timeout=300,
         )  # fmt: skip
         assert says in done.stdout, done.stdout + done.stderr
 
@@ -140,14 +140,14 @@ def is_running(process):
 
 @pytest.mark.parametrize("seed", range(200 if os.environ.get("FRAZIL_NIGHTLY") else 4))
 def test_faults_by_chance_are_told_in_time(seed, tmp_path):
-    _, output, said = launch("faults", 3, tmp_path, seed, seconds=60)
+    _, output, said = launch("faults", 3, tmp_path, seed, seconds=300)
     told = [rank[1] for rank in said if len(rank) > 1]
     # mpirun ends who is left when one rank has died, perhaps before it has told us.
     assert len(told) >= 2 or (told and "job has been aborted" in output), output
     for rank in told:
         assert f"rank {rank['victim']}" in rank["error"]
-        assert rank["seconds"] < 10
-    for _ in range(50):
+        assert rank["seconds"] < 25
+    for _ in range(600):
         left = [rank[0]["process"] for rank in said if is_running(rank[0]["process"])]
         if not left:
             break

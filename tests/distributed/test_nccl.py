@@ -69,7 +69,7 @@ def test_ranks_that_disagree_get_both_calls(way, mine, its, by, tmp_path):
     [
         ("kill", "rank 1 has died", "eager"),
         ("kill", "rank 1 has died", "lazy"),
-        ("stop", "rank 1 has given no sign of life for 2 s", "lazy"),
+        ("stop", "rank 1 has given no sign of life for 4 s", "lazy"),
         ("raise", "rank 1 raised KeyError: 'of its own'", "eager"),
         ("leave", "rank 1, whose program has ended without it", "lazy"),
         ("async", ": remote process exited or there was a network error", "eager"),
@@ -86,7 +86,7 @@ def test_a_rank_that_is_lost_fails_the_others_in_time(way, said_of_it, order, tm
         assert rank, output
         assert said_of_it in rank[0]["error"]
         assert "rank 1" in rank[0]["error"]
-        assert rank[0]["seconds"] < 10
+        assert rank[0]["seconds"] < 50
         assert rank[1]["error"]
     if way == "init":
         assert "needs a GPU of its own" in said[1][0]["error"]

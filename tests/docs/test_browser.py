@@ -35,7 +35,7 @@ def browser():
 def watched(browser):
     """A page without a network, and the list of what goes wrong in it."""
     context = browser.new_context(offline=True)
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(120_000)
     opened, wrong = context.new_page(), []
     opened.on("console", lambda said: wrong.append(f"console: {said.text}"))
     opened.on("pageerror", lambda error: wrong.append(f"error: {error}"))

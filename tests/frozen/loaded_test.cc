@@ -109,7 +109,7 @@ TEST(SharedLock, WhatAnotherThreadHeldIsFreeInAChild) {
     while (stage == 0) std::this_thread::yield();
     const pid_t child = fork();
     if (child == 0) {
-      alarm(20);
+      alarm(300);
       lock.lock();
       lock.unlock();
       lock.lock_shared();

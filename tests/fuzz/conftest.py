@@ -11,9 +11,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 import campaign  # noqa: E402
 
 NIGHTLY = bool(os.environ.get("FRAZIL_NIGHTLY"))
-COUNT = int(os.environ.get("FRAZIL_FUZZ_COUNT", 200_000 if NIGHTLY else 6000))
-WORLDS = int(os.environ.get("FRAZIL_FUZZ_WORLDS", 200_000 if NIGHTLY else 600))
-SAMPLE = 40_000 if NIGHTLY else 1000  # of these, run elsewhere as well
+COUNT = int(os.environ.get("FRAZIL_FUZZ_COUNT", 200_000 if NIGHTLY else 1200))
+WORLDS = int(os.environ.get("FRAZIL_FUZZ_WORLDS", 200_000 if NIGHTLY else 300))
+SAMPLE = 40_000 if NIGHTLY else 500  # of these, run elsewhere as well
 FIRST = int(os.environ.get("FRAZIL_FUZZ_SEED", "0"))
 LIMIT = 20_000 if NIGHTLY else 600  # seconds for a process
 

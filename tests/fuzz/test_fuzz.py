@@ -65,7 +65,7 @@ def test_same_elsewhere(generated, environment, mode):
 # kernels are compiled by the host's compiler.
 DEVICES = {
     # Programs are verified as they are made and run under the checker.
-    "npu": ({"FRAZIL_VERIFY": "1", "FRAZIL_NPU_CHECK": "1"}, 500, 10_000),
+    "npu": ({"FRAZIL_VERIFY": "1", "FRAZIL_NPU_CHECK": "1"}, 150, 10_000),
     # The driver of tests/cuda/fake runs every kernel late.
     "cuda": (
         {
@@ -74,7 +74,7 @@ DEVICES = {
             "FRAZIL_CACHE_DIR": "none",
             "FAKE_CUDA_ORDER": "lazy",
         },
-        24,
+        8,
         5_000,
     ),
 }

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <limits>
@@ -1013,15 +1014,16 @@ TEST_P(X86Test, ManyThreadsEmitAndRelease) {
 
 TEST_P(X86Test, RandomKernels) {
   GenOptions options;
-  int ran = 0;
-  for (uint64_t seed = 0; seed < 1500; ++seed) {
+  uint64_t ran = 0;
+  const uint64_t kernels = std::getenv("FRAZIL_NIGHTLY") ? 1500 : 600;
+  for (uint64_t seed = 0; seed < kernels; ++seed) {
     options.calls = seed % 3 == 0;
     options.down = seed % 2 == 0;
     const Comparison c = CompareEmitters(*interpreter_, *emitter_, seed, options);
     ASSERT_EQ(c.difference, "");
     ran += !c.refused;
   }
-  EXPECT_GT(ran, 1400);
+  EXPECT_GT(ran, kernels * 14 / 15);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@ import itertools
 import multiprocessing
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -45,13 +46,21 @@ def shared():
     return {name for name in os.listdir("/dev/shm") if name.startswith(ours)}
 
 
+def left_by_us(before):
+    """Nothing is; suites of other interpreters, which run beside this, have names for moments."""
+    deadline = time.monotonic() + 100
+    while left := shared() - before:
+        assert time.monotonic() < deadline, left
+        time.sleep(0.1)
+
+
 @pytest.fixture(autouse=True)
 def nothing_is_left():
     mapped = shared()
     yield
     gc.collect()
     assert not [p for p in multiprocessing.active_children() if p.name.startswith("frazil.data")]
-    assert shared() <= mapped
+    left_by_us(mapped)
 
 
 class Mixed(Dataset):
@@ -393,7 +402,7 @@ def test_no_thread_stands_between():
     """One would wait for the GIL whenever the program's step holds it."""
     before = threading.active_count()
     for _ in DataLoader(range(6), num_workers=2):
-        assert threading.active_count() == before
+        assert threading.active_count() <= before  # those of earlier tests may end meanwhile
 
 
 class Doubled(TensorDataset):
@@ -442,13 +451,16 @@ def test_what_is_pickled_lives_no_longer():
 
 
 def test_timeout():
-    loader = DataLoader(Failing(sleep), num_workers=2, timeout=0.5)
-    begin = time.perf_counter()
-    with pytest.raises(
-        TimeoutError, match=r"worker 1 took more than timeout=0.5 seconds for batch 5"
-    ):
-        list(loader)
-    assert time.perf_counter() - begin < 20
+    for timeout in (0.5, 5.0, 25.0):  # on a busy machine batches that do not sleep may be late, too
+        loader = DataLoader(Failing(sleep), num_workers=2, timeout=timeout)
+        begin = time.perf_counter()
+        late = rf"worker (\d) took more than timeout={timeout} seconds for batch (\d)"
+        with pytest.raises(TimeoutError, match=late) as caught:
+            list(loader)
+        if re.search(late, str(caught.value)).groups() == ("1", "5"):
+            assert time.perf_counter() - begin < timeout + 30  # the sleeper is not waited for
+            return
+    raise AssertionError(caught.value)
 
 
 @pytest.mark.parametrize("leave", ["break", "raise", "del", "never begun"])
@@ -642,15 +654,15 @@ def test_whatever_ends_the_program_ends_its_workers(tmp_path, how, context):
         os.killpg(process.pid, how)  # as a terminal does
     elif how != "exit":
         os.kill(process.pid, how)
-    error = process.communicate(timeout=60)[1]
+    error = process.communicate(timeout=300)[1]
     assert process.returncode == (7 if how == "exit" else -how), error
     if how == signal.SIGINT:
         assert error.count("Traceback") == 1 and error.rstrip().endswith("KeyboardInterrupt")
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 200
     while any(map(is_alive, workers)):
         assert time.monotonic() < deadline, "workers are left"
         time.sleep(0.02)
-    assert shared() <= before
+    left_by_us(before)
 
 
 UNFINISHED = """

@@ -45,7 +45,7 @@ def process(folder, source=SOURCE, preexec_fn=None, **changed):
         env=environment(folder, **changed),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         preexec_fn=preexec_fn,
     )
     assert done.returncode == 0, done.stderr
@@ -220,7 +220,7 @@ def test_processes_at_once(tmp_path, cold_run):
         for _ in range(3)
     ]
     for each in running:
-        out, _ = each.communicate(timeout=120)
+        out, _ = each.communicate(timeout=300)
         assert each.returncode == 0
         assert json.loads(out)["bits"] == cold_run["bits"]
     assert is_warm(process(folder))
@@ -249,8 +249,19 @@ def test_children_of_fork(tmp_path):
     source = SOURCE.replace(
         "print(",
         """
-import warnings
+import time, warnings
 warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 warns of threads beside a fork
+def written(before):
+    # The bytes on disk, once they are more than before and stay the same.
+    last, same = before, 0
+    for _ in range(1000):
+        time.sleep(0.05)
+        now = fz.memory.disk()["bytes"]
+        last, same = now, same + 1 if now == last else 0
+        if now > before and same >= 15:  # writers wait for a quarter of a second
+            return now
+    return last
+own = written(0)
 out, into = os.pipe()
 child = os.fork()
 if child == 0:
@@ -258,8 +269,7 @@ if child == 0:
     for _ in range(4):
         g(x).item()
     os.write(into, json.dumps(fz.memory.disk()).encode())
-    import time
-    time.sleep(1)  # what is not yet on disk is lost with _exit
+    written(own)  # what is not yet on disk is lost with _exit
     os._exit(0)
 assert os.waitpid(child, 0)[1] == 0
 child = json.loads(os.read(out, 10000))

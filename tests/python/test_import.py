@@ -9,7 +9,7 @@ import pytest
 
 def run(code):
     argv = [sys.executable, "-c", textwrap.dedent(code)]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 

@@ -73,7 +73,7 @@ ENDS = {
 
 def leave(code):
     argv = [sys.executable, "-c", WORK + code + "\n"]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=300)
     return done.returncode, done.stderr
 
 

@@ -1,5 +1,7 @@
 """Loops of so many calls that a program has them as one (tracer/counted_loop.h)."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -177,8 +179,16 @@ def test_bits_of_the_eager_call(form, pure):
     assert traced.stats()["skipped"] > 0, traced.explain()
 
 
-@pytest.mark.parametrize("dtype", ["complex64", "float64", "bfloat16"])
-@pytest.mark.parametrize("form", [scalars, vector, by_product, moved_elements, dead_call])
+DTYPES = ("complex64", "float64", "bfloat16")
+OTHER = [
+    (form, dtype)
+    for n, form in enumerate((scalars, vector, by_product, moved_elements, dead_call))
+    for k, dtype in enumerate(DTYPES)
+    if n % 3 == k or os.environ.get("FRAZIL_NIGHTLY")
+]
+
+
+@pytest.mark.parametrize(("form", "dtype"), OTHER)
 def test_other_dtypes(form, dtype):
     traced = fz.trace(form)
     for n in range(5):

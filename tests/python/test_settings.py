@@ -43,14 +43,14 @@ def test_mode_is_one_object_in_many_threads():
     def other():
         with eager:
             entered.set()
-            leave.wait(10)
+            leave.wait(100)
             seen.append(traces(f, x))
         seen.append(traces(f, x))
 
     with eager:
         thread = threading.Thread(target=other)
         thread.start()
-        entered.wait(10)
+        entered.wait(100)
     assert traces(f, x)
     leave.set()
     thread.join()

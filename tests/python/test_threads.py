@@ -108,22 +108,28 @@ def test_other_threads_run_beside_a_long_kernel():
     a = fz.ones((1500, 1500))
     a @ a
     stop = threading.Event()
-    ticks = []
+    ticks = 0
 
     def tick():
+        nonlocal ticks
         while not stop.is_set():
-            ticks.append(time.perf_counter())
+            ticks += 1
             time.sleep(0.001)
 
     thread = threading.Thread(target=tick)
     thread.start()
-    begin = time.perf_counter()
-    a @ a @ a
-    end = time.perf_counter()
-    stop.set()
-    thread.join()
-    during = [t for t in ticks if begin < t < end]
-    assert len(during) >= (end - begin) / 0.05, (len(during), end - begin)
+    during = []
+    try:
+        for _ in range(20):  # in one of them: a busy machine may give the thread no time
+            before = ticks
+            a @ a @ a
+            during.append(ticks - before)
+            if during[-1] >= 5:  # with the lock held all the time at most two
+                break
+    finally:
+        stop.set()
+        thread.join()
+    assert during[-1] >= 5, during
 
 
 @pytest.mark.parametrize("traced", [False, True])
@@ -236,11 +242,13 @@ class Interrupter:
 
 
 def delay_of_interrupt(work, after=0.05, error=KeyboardInterrupt, number=signal.SIGINT):
-    """Runs `work`, which takes long, and returns how long it ran after the signal."""
+    """Runs `work`, which takes long, and returns how long it ran after the signal. If that comes
+    late, as on a busy machine, the work is begun again."""
     try:
         with Interrupter(after, number) as interrupter:
             with pytest.raises(error):
-                work()
+                while True:
+                    work()
             end = time.perf_counter()
     finally:
         interrupter.thread.join()
@@ -248,9 +256,9 @@ def delay_of_interrupt(work, after=0.05, error=KeyboardInterrupt, number=signal.
 
 
 def soon(work, **options):
-    """At least one of a few tries is over within 100 ms: the machine may be busy."""
+    """At least one of some tries is over within 100 ms: the machine may be busy."""
     delays = []
-    for _ in range(5):
+    for _ in range(20):
         delays.append(delay_of_interrupt(work, **options))
         if delays[-1] < 0.1:
             return
@@ -371,13 +379,13 @@ def test_a_handler_may_multiply_in_the_middle_of_a_product(kind):
             want = np.asarray((a @ a).astype("float32")).tobytes()
             handler()
             signal.setitimer(signal.ITIMER_REAL, 0.003, 0.011)
-            end = time.monotonic() + 1.5
-            while time.monotonic() < end:
+            end = time.monotonic() + 100
+            while len(seen) < 40 and time.monotonic() < end:
                 assert np.asarray((a @ a).astype("float32")).tobytes() == want
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-    assert len(seen) > 5 and set(seen) == {seen[0]} and seen[0][1]
+    assert len(seen) >= 40 and set(seen) == {seen[0]} and seen[0][1]
 
 
 def test_other_threads_go_on():
@@ -398,7 +406,7 @@ def test_other_threads_go_on():
 
 
 def child_of_fork(body):
-    """Runs `body` in a forked child and returns whether it returned True within a minute."""
+    """Runs `body` in a forked child and returns whether it returned True within minutes."""
     pid = os.fork()
     if pid == 0:
         status = 1
@@ -406,7 +414,7 @@ def child_of_fork(body):
             status = 0 if body() is True else 1
         finally:
             os._exit(status)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while time.monotonic() < deadline:
         done, status = os.waitpid(pid, os.WNOHANG)
         if done:

@@ -34,6 +34,10 @@ def test_the_path_goes_before_pyenv_and_newer_before_older(pythons, tmp_path):
     assert [place.parent.name for place in places[2:]] == ["3.13.10", "3.13.9", "3.9.18"]
 
 
-def test_what_is_left_out_by_day_is_there(pythons):
-    for name in (*pythons.LEFT_OUT, *pythons.NIGHTLY):
-        assert (pythons.ROOT / name).is_file(), name
+def test_each_file_says_on_which_interpreters_it_runs_by_day(pythons):
+    """A new file goes into one of the lists of tools/pythons.py."""
+    by_night = [*pythons.LEFT_OUT, *pythons.NIGHTLY]
+    by_day = [f"tests/python/test_{name}.py" for name in pythons.INTERPRETER]
+    files = pythons.ROOT.glob("tests/python/**/test_*.py")
+    found = sorted(str(path.relative_to(pythons.ROOT)) for path in files)
+    assert sorted([*by_night, *by_day]) == found

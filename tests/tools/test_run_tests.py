@@ -86,3 +86,30 @@ def test_a_pytest_file_outside_the_table_fails(run_tests, tmp_path):
         (tmp_path / "tests" / folder).mkdir(parents=True)
         (tmp_path / "tests" / folder / "test_it.py").touch()
     assert run_tests.check_table({}, tmp_path).failed == 1
+
+
+def test_the_longest_begins_first_and_suites_print_in_order(run_tests, monkeypatch, capsys):
+    begun = []
+
+    def job(name):
+        def run(output):
+            begun.append(name)
+            print(name, file=output)
+            return run_tests.Count(passed=1)
+
+        return run
+
+    jobs = {"one": [(0, job("short")), (5, job("long"))], "two": [(9, job("longest"))]}
+    runner = run_tests.Runner("build", "dev")
+    monkeypatch.setattr(run_tests.os, "cpu_count", lambda: 1)
+    monkeypatch.setattr(runner, "jobs", lambda name, programs: jobs[name])
+    assert runner.run_suites(["one", "two"], {}) == run_tests.Count(passed=3)
+    assert begun == ["longest", "long", "short"]
+    lines = [line for line in capsys.readouterr().out.splitlines() if not line.startswith("(")]
+    assert lines == [
+        "short",
+        "long",
+        "one: 2 passed, 0 failed",
+        "longest",
+        "two: 1 passed, 0 failed",
+    ]

@@ -134,6 +134,15 @@ NvrtcResult CopyOut(NvrtcProgram handle, std::string Program::*what, const char*
   return 0;
 }
 
+// As long as FAKE_NVRTC_DELAY_MS says, or until it is gone.
+void WaitForDelay() {
+  for (int waited = 0;; ++waited) {
+    const char* delay = std::getenv("FAKE_NVRTC_DELAY_MS");
+    if (delay == nullptr || waited >= std::atoi(delay)) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
 }  // namespace
 
 NvrtcResult nvrtcVersion(int* major, int* minor) {
@@ -175,8 +184,7 @@ NvrtcResult nvrtcCompileProgram(NvrtcProgram handle, int options, const char* co
   Target target;
   target.arch = Archs().front();
   if (const NvrtcResult error = ReadOptions(options, texts, &target, &program->log)) return error;
-  if (const char* delay = std::getenv("FAKE_NVRTC_DELAY_MS"))
-    std::this_thread::sleep_for(std::chrono::milliseconds(std::atoi(delay)));
+  WaitForDelay();
   // Compiled programs are not in the way of each other: no lock is held.
   const HostLibrary library = CompileHost(program->source, program->name);
   program->log = library.log;

@@ -11,8 +11,11 @@ import frazil as fz
 
 way = sys.argv[1]
 d = fz.distributed
-seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 10
-d.init(timeout=seconds, collective_timeout=seconds if way == "hang" else 1800)
+seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 60
+# What is told without waiting is told in time on a busy machine, too.
+d.init(
+    timeout=seconds if way == "stop" else 60, collective_timeout=seconds if way == "hang" else 1800
+)
 me, n = d.rank(), d.size()
 
 

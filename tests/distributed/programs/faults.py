@@ -16,7 +16,7 @@ from saying import say
 import frazil as fz
 
 d = fz.distributed
-d.init(timeout=2, collective_timeout=2)
+d.init(timeout=4, collective_timeout=4)
 say({"process": os.getpid()})
 chance = random.Random(int(sys.argv[1]))
 victim, delay = chance.randrange(d.size()), chance.uniform(0, 0.3)

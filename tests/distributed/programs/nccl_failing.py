@@ -12,7 +12,7 @@ import frazil as fz
 
 way = sys.argv[1]
 d = fz.distributed
-d.init(timeout=2)
+d.init(timeout=4 if way == "stop" else 60)
 me, n = d.rank(), d.size()
 fake = ctypes.CDLL(os.path.join(os.environ["FRAZIL_CUDA_PATH"], "libnccl.so.2"))
 

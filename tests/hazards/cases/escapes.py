@@ -134,13 +134,13 @@ def through_threads(F, compile):
         there, back = queue.Queue(), queue.Queue()
 
         def work():
-            t = there.get(timeout=20)
+            t = there.get(timeout=200)
             back.put((t * 3, t.tolist()))
 
         thread = threading.Thread(target=work)
         thread.start()
         there.put(y)
-        z, read = back.get(timeout=20)
+        z, read = back.get(timeout=200)
         thread.join()
         return y + z, read
 
@@ -158,7 +158,7 @@ def left_to_a_thread(F, compile):
         z = y * y
 
         def work():
-            go.wait(20)
+            go.wait(200)
             out.append((y + z).tolist())
 
         thread = threading.Thread(target=work)

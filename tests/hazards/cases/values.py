@@ -136,7 +136,7 @@ def _threads(F, g, shapes):
 
     def work(k):
         try:
-            bar.wait(20)
+            bar.wait(200)
             outs[k] = [snapshot(F, g(F.array(np.arange(shapes[k]) + i))) for i in range(10)]
         except Exception as e:
             errs.append(e)
