@@ -24,7 +24,10 @@ NODES = 200_000  # of a model, with those of its functions
 DEPTH = 64  # of graphs and functions within one another
 
 _FLOATS = frozenset("float16 bfloat16 float32 float64 complex64 complex128".split())
-_FIXED = ("QuantizeLinear", "DequantizeLinear")  # their scales are constants, so that they fold
+# Their scales are constants, so that they fold.
+_FIXED = (
+    "QuantizeLinear", "DequantizeLinear", "MatMulNBits", "MatMulBnb4", "GatherBlockQuantized",
+)  # fmt: skip
 _STANDARD = ("", "ai.onnx")
 _COLUMNS = (
     "nodes_",
