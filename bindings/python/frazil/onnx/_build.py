@@ -28,6 +28,8 @@ _FLOATS = frozenset("float16 bfloat16 float32 float64 complex64 complex128".spli
 _FIXED = (
     "QuantizeLinear", "DequantizeLinear", "MatMulNBits", "MatMulBnb4", "GatherBlockQuantized",
 )  # fmt: skip
+# Of old operators: how memory is shared; which outputs are wanted.
+_UNUSED = frozenset(("consumed_inputs", "output_sequence"))
 _STANDARD = ("", "ai.onnx")
 _COLUMNS = (
     "nodes_",
@@ -209,6 +211,9 @@ class Builder:
                              False, False, False, False, False, {}, ())  # fmt: skip
         self.operators.add((domain, name))
         attributes = self.attributes(proto, scope, where)
+        if row.attributes is not None:
+            for unused in _UNUSED - row.attributes:
+                attributes.pop(unused, None)
         own = [find(OWN, n, 1) for n, _ in row.prepared]
         self.fits(row, [r for r in own if r is not None], attributes, inputs, where)
         if row.control:

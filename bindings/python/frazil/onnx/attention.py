@@ -44,9 +44,11 @@ def _bias(mask: Any, dtype: Any) -> Any:
 
 
 def _mask_of(
-    mask: Any, causal: int, past: int, lengths: Any, t: int, s: int, dtype: Any, simple: bool
-) -> Any:
-    """All that hides keys, as one mask or sum; None for nothing."""
+    mask: Any, limits: tuple[Any, Any], offset: Any, lengths: Any, t: int, s: int, dtype: Any,
+    simple: bool,
+) -> Any:  # fmt: skip
+    """All that hides keys, as one mask or sum; None for nothing. Query i is at position
+    i + offset; `limits`: how many keys before and behind its own it sees, None for all."""
     if mask is not None and mask.shape[-1] < s:
         widths = [(0, 0)] * (mask.ndim - 1) + [(0, s - mask.shape[-1])]
         if mask.dtype.kind == "bool":
@@ -54,8 +56,12 @@ def _mask_of(
         else:
             mask = fz.pad(mask, widths, constant_values=-math.inf)
     masks = [] if mask is None else [mask]
-    if causal:
-        masks.append(fz.arange(s).reshape((1, s)) <= fz.arange(t).reshape((t, 1)) + past)
+    at, row = fz.arange(s).reshape((1, s)), fz.arange(t).reshape((t, 1)) + offset
+    left, right = limits
+    if right is not None:
+        masks.append(at <= (row + right if right else row))
+    if left is not None:
+        masks.append(at >= row - left)
     if lengths is not None:
         masks.append(fz.arange(s).reshape((1, 1, 1, s)) < lengths.reshape((-1, 1, 1, 1)))
     if not masks:
@@ -76,11 +82,16 @@ def attention(
     q: Any, k: Any, v: Any, attn_mask: Any = None, past_key: Any = None, past_value: Any = None,
     nonpad_kv_seqlen: Any = None, *, is_causal: int = 0, scale: float | None = None,
     softcap: float = 0.0, q_num_heads: int | None = None, kv_num_heads: int | None = None,
-    softmax_precision: int | None = None, qk_matmul_output_mode: int = 0, node: Any,
+    softmax_precision: int | None = None, qk_matmul_output_mode: int = 0,
+    left_window_size: int = -1, right_window_size: int = -1, node: Any,
 ) -> Any:  # fmt: skip
     flat, dtype = q.ndim == 3, q.dtype
     q, k, v = heads(q, q_num_heads), heads(k, kv_num_heads), heads(v, kv_num_heads)
-    past = 0 if past_key is None else past_key.shape[2]
+    lengths, offset = nonpad_kv_seqlen, 0 if past_key is None else past_key.shape[2]
+    if past_key is None and lengths is not None:  # queries are the last of the keys that count
+        offset = lengths.reshape((-1, 1, 1, 1)) - q.shape[2]
+    left = left_window_size if left_window_size >= 0 else None
+    right = 0 if is_causal else right_window_size if right_window_size >= 0 else None
     k = k if past_key is None else fz.concat([past_key, k], axis=2)
     v = v if past_value is None else fz.concat([past_value, v], axis=2)
     present = k, v
@@ -89,7 +100,7 @@ def attention(
     k, v = repeated(k, q.shape[1] // k.shape[1]), repeated(v, q.shape[1] // v.shape[1])
     plain = not softcap and not node.wants(3) and dtype.itemsize > 2
     plain = plain and (softmax_precision is None or dtype_of(softmax_precision) == dtype.name)
-    mask = _mask_of(attn_mask, is_causal, past, nonpad_kv_seqlen, t, s, dtype, plain)
+    mask = _mask_of(attn_mask, (left, right), offset, lengths, t, s, dtype, plain)
     if plain and not (mask is not None and mask.dtype.kind == "bool" and mask.ndim == 1):
         y = _attend(q, k, v, mask, scale=scale)
         return (joined(y) if flat else y), *present
