@@ -17,7 +17,7 @@ FOLDERS = {
     "tracer": 8750,
     "jit": 38500,
     "frozen": 2300,
-    "bindings": 63300,
+    "bindings": 64400,
 }
 FILE = 800  # lines of a file of these folders
 FUNCTION = 125  # lines of a function there

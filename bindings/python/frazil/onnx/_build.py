@@ -13,6 +13,7 @@ import numpy as np
 
 from frazil._progress import progress as _progress
 from frazil.onnx import _conversions  # noqa: F401 -- fills the table
+from frazil.onnx._columns import COLUMNS
 from frazil.onnx._plan import NOTHING, SINK, Body, Node
 from frazil.onnx._reading import array_of_proto, array_of_sparse, package
 from frazil.onnx._table import HOST, OWN, Conversion, find
@@ -24,15 +25,14 @@ NODES = 200_000  # of a model, with those of its functions
 DEPTH = 64  # of graphs and functions within one another
 
 _FLOATS = frozenset("float16 bfloat16 float32 float64 complex64 complex128".split())
-_FIXED = ("QuantizeLinear", "DequantizeLinear")  # their scales are constants, so that they fold
+# Their scales are constants, so that they fold.
+_FIXED = (
+    "QuantizeLinear", "DequantizeLinear", "MatMulNBits", "MatMulBnb4", "GatherBlockQuantized",
+)  # fmt: skip
+# Of old operators: how memory is shared; which outputs are wanted.
+_UNUSED = frozenset(("consumed_inputs", "output_sequence"))
 _STANDARD = ("", "ai.onnx")
-_COLUMNS = (
-    "nodes_",
-    "leaf_",
-    "target_",
-    "class_",
-)  # of ensembles of trees: arrays if they are long
-_MANY = 1000
+_MANY = 1000  # elements of columns (_columns.py) that are arrays
 
 
 class _Scope:
@@ -58,9 +58,13 @@ class Builder:
     """Builds the bodies of one model; `problems` are told together by `check`."""
 
     def __init__(
-        self, model: Any, folder: str | None, device: str | None, trainable: bool = True
-    ) -> None:
+        self, model: Any, folder: str | None, device: str | None, trainable: bool = True,
+        columns: dict[tuple[int, str], Any] | None = None,
+    ) -> None:  # fmt: skip
         self.trainable = trainable
+        self.columns: dict[int, dict[str, Any]] = {}  # attributes that nodes of the graph lack
+        for (i, name), column in (columns or {}).items():
+            self.columns.setdefault(i, {})[name] = column
         self.onnx = package()
         self.model, self.folder, self.device = model, folder, device
         self.constants: dict[int, Host] = {NOTHING: None, SINK: None}  # type: ignore[dict-item]
@@ -207,6 +211,11 @@ class Builder:
                              False, False, False, False, False, {}, ())  # fmt: skip
         self.operators.add((domain, name))
         attributes = self.attributes(proto, scope, where)
+        if not scope.depth:
+            attributes.update(self.columns.get(i, {}))
+        if row.attributes is not None:
+            for unused in _UNUSED - row.attributes:
+                attributes.pop(unused, None)
         own = [find(OWN, n, 1) for n, _ in row.prepared]
         self.fits(row, [r for r in own if r is not None], attributes, inputs, where)
         if row.control:
@@ -323,7 +332,7 @@ class Builder:
         if a.type in (kinds.INTS, kinds.FLOATS):
             whole = a.type == kinds.INTS
             given = a.ints if whole else a.floats
-            if len(given) > _MANY and a.name.startswith(_COLUMNS):
+            if len(given) > _MANY and a.name.startswith(COLUMNS):
                 return np.fromiter(given, np.int64 if whole else np.float32, len(given))
             return tuple(given)
         if a.type in (kinds.INT, kinds.FLOAT):

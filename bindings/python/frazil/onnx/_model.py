@@ -44,8 +44,8 @@ class Model(Module):
     """
 
     def __init__(self, source: Any, device: str | None = None, trainable: bool = True) -> None:
-        proto, folder = parse(source)
-        builder = Builder(proto, folder, device, trainable)
+        proto, folder, columns = parse(source)
+        builder = Builder(proto, folder, device, trainable, columns)
         self.opsets = builder.opsets(proto.opset_import)
         self._body = builder.graph(proto.graph, None, self.opsets)
         builder.check()

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from frazil.onnx._columns import separated
 from frazil.onnx._values import DTYPES, host_dtype
 
 __all__ = ["array_of_proto", "array_of_sparse", "package", "parse"]
@@ -34,22 +35,25 @@ def package() -> Any:
     return onnx
 
 
-def parse(source: Any) -> tuple[Any, str | None]:
-    """The ModelProto of a path or of bytes, and the folder of external data."""
+def parse(source: Any) -> tuple[Any, str | None, dict[tuple[int, str], Any]]:
+    """The ModelProto of a path or of bytes, the folder of external data, and attributes that the
+    message lacks, for there they would be large (_columns.py)."""
     onnx = package()
     from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
     folder = None
+    content: Any
     if isinstance(source, (bytes, bytearray, memoryview)):
         content, name = bytes(source), "the bytes"
     elif isinstance(source, onnx.ModelProto):
-        return source, None
+        return source, None, {}
     else:
         path = os.fspath(source)
         name = os.fsdecode(path)
         folder = os.path.dirname(os.path.abspath(name))
         with open(path, "rb") as file:
             content = file.read()
+    content, columns = separated(content)
     model = onnx.ModelProto()
     try:
         model.ParseFromString(content)
@@ -60,7 +64,7 @@ def parse(source: Any) -> tuple[Any, str | None]:
             f"[onnx] {name} is no ONNX model: it has no graph or names no operator set."
         )
     _check_text(model)
-    return model, folder
+    return model, folder, columns
 
 
 def _check_text(message: Any) -> None:

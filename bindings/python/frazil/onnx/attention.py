@@ -12,7 +12,7 @@ from frazil.onnx._table import PREVIEW, converts
 from frazil.onnx._values import dtype_of
 
 
-def _heads(x: Any, count: int | None) -> Any:
+def heads(x: Any, count: int | None) -> Any:
     """(n, t, heads * d) to (n, heads, t, d)."""
     if x.ndim == 4:
         return x
@@ -22,12 +22,12 @@ def _heads(x: Any, count: int | None) -> Any:
     return fz.permute_dims(x.reshape((n, t, count, d // count)), (0, 2, 1, 3))
 
 
-def _joined(y: Any) -> Any:
+def joined(y: Any) -> Any:
     n, heads, t, d = y.shape
     return fz.permute_dims(y, (0, 2, 1, 3)).reshape((n, t, heads * d))
 
 
-def _repeated(x: Any, count: int) -> Any:
+def repeated(x: Any, count: int) -> Any:
     """Each head `count` times, one after the other."""
     if count == 1:
         return x
@@ -44,9 +44,11 @@ def _bias(mask: Any, dtype: Any) -> Any:
 
 
 def _mask_of(
-    mask: Any, causal: int, past: int, lengths: Any, t: int, s: int, dtype: Any, simple: bool
-) -> Any:
-    """All that hides keys, as one mask or sum; None for nothing."""
+    mask: Any, limits: tuple[Any, Any], offset: Any, lengths: Any, t: int, s: int, dtype: Any,
+    simple: bool,
+) -> Any:  # fmt: skip
+    """All that hides keys, as one mask or sum; None for nothing. Query i is at position
+    i + offset; `limits`: how many keys before and behind its own it sees, None for all."""
     if mask is not None and mask.shape[-1] < s:
         widths = [(0, 0)] * (mask.ndim - 1) + [(0, s - mask.shape[-1])]
         if mask.dtype.kind == "bool":
@@ -54,8 +56,12 @@ def _mask_of(
         else:
             mask = fz.pad(mask, widths, constant_values=-math.inf)
     masks = [] if mask is None else [mask]
-    if causal:
-        masks.append(fz.arange(s).reshape((1, s)) <= fz.arange(t).reshape((t, 1)) + past)
+    at, row = fz.arange(s).reshape((1, s)), fz.arange(t).reshape((t, 1)) + offset
+    left, right = limits
+    if right is not None:
+        masks.append(at <= (row + right if right else row))
+    if left is not None:
+        masks.append(at >= row - left)
     if lengths is not None:
         masks.append(fz.arange(s).reshape((1, 1, 1, s)) < lengths.reshape((-1, 1, 1, 1)))
     if not masks:
@@ -76,23 +82,28 @@ def attention(
     q: Any, k: Any, v: Any, attn_mask: Any = None, past_key: Any = None, past_value: Any = None,
     nonpad_kv_seqlen: Any = None, *, is_causal: int = 0, scale: float | None = None,
     softcap: float = 0.0, q_num_heads: int | None = None, kv_num_heads: int | None = None,
-    softmax_precision: int | None = None, qk_matmul_output_mode: int = 0, node: Any,
+    softmax_precision: int | None = None, qk_matmul_output_mode: int = 0,
+    left_window_size: int = -1, right_window_size: int = -1, node: Any,
 ) -> Any:  # fmt: skip
     flat, dtype = q.ndim == 3, q.dtype
-    q, k, v = _heads(q, q_num_heads), _heads(k, kv_num_heads), _heads(v, kv_num_heads)
-    past = 0 if past_key is None else past_key.shape[2]
+    q, k, v = heads(q, q_num_heads), heads(k, kv_num_heads), heads(v, kv_num_heads)
+    lengths, offset = nonpad_kv_seqlen, 0 if past_key is None else past_key.shape[2]
+    if past_key is None and lengths is not None:  # queries are the last of the keys that count
+        offset = lengths.reshape((-1, 1, 1, 1)) - q.shape[2]
+    left = left_window_size if left_window_size >= 0 else None
+    right = 0 if is_causal else right_window_size if right_window_size >= 0 else None
     k = k if past_key is None else fz.concat([past_key, k], axis=2)
     v = v if past_value is None else fz.concat([past_value, v], axis=2)
     present = k, v
     scale = 1 / math.sqrt(q.shape[-1]) if scale is None or scale == 0.0 else scale
     t, s = q.shape[2], k.shape[2]
-    k, v = _repeated(k, q.shape[1] // k.shape[1]), _repeated(v, q.shape[1] // v.shape[1])
+    k, v = repeated(k, q.shape[1] // k.shape[1]), repeated(v, q.shape[1] // v.shape[1])
     plain = not softcap and not node.wants(3) and dtype.itemsize > 2
     plain = plain and (softmax_precision is None or dtype_of(softmax_precision) == dtype.name)
-    mask = _mask_of(attn_mask, is_causal, past, nonpad_kv_seqlen, t, s, dtype, plain)
+    mask = _mask_of(attn_mask, (left, right), offset, lengths, t, s, dtype, plain)
     if plain and not (mask is not None and mask.dtype.kind == "bool" and mask.ndim == 1):
         y = _attend(q, k, v, mask, scale=scale)
-        return (_joined(y) if flat else y), *present
+        return (joined(y) if flat else y), *present
     root = math.sqrt(scale)
     scores = fz.matmul((q * root).astype(dtype), fz.matrix_transpose((k * root).astype(dtype)))
     shown = scores
@@ -109,7 +120,7 @@ def attention(
     )
     shown = weights if qk_matmul_output_mode == 3 else shown
     y = fz.matmul(weights, v)
-    return (_joined(y) if flat else y), *present, shown
+    return (joined(y) if flat else y), *present, shown
 
 
 def is_masked(mask: Any) -> bool:
@@ -127,7 +138,7 @@ def flex_attention(node: Any, values: Any, run: Any) -> Any:
         if "softmax_precision" in options
         else ("float64" if q.dtype.name == "float64" else "float32")
     )
-    k, v = _repeated(k, q.shape[1] // k.shape[1]), _repeated(v, q.shape[1] // v.shape[1])
+    k, v = repeated(k, q.shape[1] // k.shape[1]), repeated(v, q.shape[1] // v.shape[1])
     scores = (fz.matmul(q, fz.matrix_transpose(k)) * scale).astype(wide)
     scores = _modified(node, "score_mod", scores, values, run)
     weights = _modified(node, "prob_mod", nn.softmax(scores, axis=-1), values, run)
@@ -151,7 +162,7 @@ def linear_attention(
     """A state of keys by values that each step decays, corrects, adds to and reads."""
     n, t, _ = query.shape
     q, k, v = (
-        _heads(x.astype("float32"), h)
+        heads(x.astype("float32"), h)
         for x, h in ((query, q_num_heads), (key, kv_num_heads), (value, kv_num_heads))
     )
     if past_state is None:
@@ -159,8 +170,8 @@ def linear_attention(
     else:
         state = past_state.astype("float32")
     scale = scale or 1 / math.sqrt(q.shape[-1])
-    gates = None if decay is None else fz.exp(_heads(decay.astype("float32"), kv_num_heads))
-    rates = None if beta is None else _heads(beta.astype("float32"), beta.shape[-1])
+    gates = None if decay is None else fz.exp(heads(decay.astype("float32"), kv_num_heads))
+    rates = None if beta is None else heads(beta.astype("float32"), beta.shape[-1])
     count, steps = q_num_heads // kv_num_heads, []
     for i in range(t):
         new = v[:, :, i]
@@ -170,9 +181,9 @@ def linear_attention(
             known = fz.sum(state * k[:, :, i][..., None], axis=-2)
             new = rates[:, :, i] * (new - known)
         state = state + k[:, :, i][..., None] * new[:, :, None, :]
-        read = _repeated(state, count)
+        read = repeated(state, count)
         steps.append(scale * fz.sum(q[:, :, i][..., None] * read, axis=-2))
-    y = _joined(fz.stack(steps, axis=2)).astype(query.dtype)
+    y = joined(fz.stack(steps, axis=2)).astype(query.dtype)
     return y, state.astype(query.dtype if past_state is None else past_state.dtype)
 
 
@@ -182,8 +193,8 @@ def rotary(
     num_heads: int | None = None, rotary_embedding_dim: int = 0,
 ) -> Any:  # fmt: skip
     flat = x.ndim == 3
-    y = _heads(x, num_heads)
+    y = heads(x, num_heads)
     if position_ids is not None:
         cos, sin = fz.take(cos, position_ids, axis=0), fz.take(sin, position_ids, axis=0)
     y = nn.functional.apply_rotary(y, cos[:, None], sin[:, None], interleaved=bool(interleaved))
-    return _joined(y) if flat else y
+    return joined(y) if flat else y

@@ -38,6 +38,48 @@ def quick_gelu(x: Any, *, alpha: float = 1.702) -> Any:
     return x * nn.sigmoid(alpha * x)
 
 
+@converts("BiasAdd", domain=MICROSOFT)
+def bias_add(x: Any, b: Any, skip: Any) -> Any:
+    return x + b + skip
+
+
+@converts("BiasSplitGelu", domain=MICROSOFT)
+def bias_split_gelu(x: Any, b: Any) -> Any:
+    y, half = x + b, x.shape[-1] // 2
+    return y[..., :half] * nn.gelu(y[..., half:])
+
+
+@converts("ScaledSiLU", domain=MICROSOFT)
+def scaled_silu(x: Any, scale: Any = None, *, alpha: float = 1.0) -> Any:
+    z = x.astype("float32") * (alpha if scale is None else scale.reshape(()).astype("float32"))
+    z = z.astype(x.dtype)
+    return z * nn.sigmoid(z)
+
+
+@converts("GatedAdd", domain=MICROSOFT)
+def gated_add(x: Any, y: Any, gate: Any, gate_weight: Any = None) -> Any:
+    if gate_weight is not None:
+        gate = nn.sigmoid(gate @ gate_weight)
+    return x + y * gate
+
+
+@converts("SwiGLU", domain=MICROSOFT)
+def swiglu(
+    gate: Any, up: Any = None, *, activation_alpha: float = 1.0, activation_beta: float = 0.0,
+    limit: float = 0.0, round_activation: int = 0,
+) -> Any:  # fmt: skip
+    """Of two halves side by side if there is one input."""
+    if up is None:
+        half = gate.shape[-1] // 2
+        gate, up = gate[..., :half], gate[..., half:]
+    dtype, g, u = gate.dtype, gate.astype("float32"), up.astype("float32")
+    if limit > 0:
+        g, u = fz.minimum(g, limit), fz.clip(u, -limit, limit)
+    y = g * nn.sigmoid(activation_alpha * g)
+    y = y.astype(dtype).astype("float32") if round_activation else y
+    return (y * (u + activation_beta)).astype(dtype)
+
+
 _ACTIVATIONS: dict[str, Any] = {
     "Relu": nn.relu,
     "Sigmoid": nn.sigmoid,
@@ -72,6 +114,28 @@ def fused_matmul(
 
     y = turned(a, transBatchA, transA) @ turned(b, transBatchB, transB)
     return y if alpha == 1.0 else (alpha * y).astype(y.dtype)
+
+
+@converts("GemmFastGelu", domain=MICROSOFT)
+def gemm_fast_gelu(x: Any, w: Any, b: Any = None) -> Any:
+    return fast_gelu(x @ w, b)
+
+
+@converts("FusedMatMulActivation", domain=MICROSOFT)
+def fused_matmul_activation(
+    a: Any, b: Any, *, activation: str, activation_alpha: float | None = None,
+    activation_beta: float | None = None, activation_gamma: float | None = None,
+    activation_axis: int | None = None, alpha: float = 1.0, transA: int = 0, transB: int = 0,
+    transBatchA: int = 0, transBatchB: int = 0,
+) -> Any:  # fmt: skip
+    y = fused_matmul(
+        a, b, alpha=alpha, transA=transA, transB=transB, transBatchA=transBatchA,
+        transBatchB=transBatchB,
+    )  # fmt: skip
+    if activation == "Softmax":
+        return nn.softmax(y, axis=-1 if activation_axis is None else activation_axis)
+    given = (activation_alpha, activation_beta, activation_gamma)
+    return _activated(y, activation, [v for v in given if v is not None])
 
 
 @converts("FusedGemm", domain=MICROSOFT)
@@ -146,3 +210,63 @@ def embed_layer_norm(
     else:
         count = fz.sum(mask, axis=1).astype("int32")
     return y, count, total
+
+
+def _groups(
+    x: Any, gamma: Any, beta: Any, groups: int, epsilon: float, channels_last: int, activation: int
+) -> Any:
+    whole = fz.moveaxis(x, -1, 1) if channels_last else x
+    parts = whole.astype("float32").reshape((x.shape[0], groups, -1))
+    apart = parts - fz.mean(parts, axis=-1, keepdims=True)
+    y = apart * fz.rsqrt(fz.mean(apart * apart, axis=-1, keepdims=True) + epsilon)
+    along = (-1,) + (1,) * (x.ndim - 2)
+    y = y.reshape(whole.shape) * gamma.reshape(along) + beta.reshape(along)
+    y = (y * nn.sigmoid(y) if activation else y).astype(x.dtype)
+    return fz.moveaxis(y, 1, -1) if channels_last else y
+
+
+@converts("GroupNorm", domain=MICROSOFT)
+def group_norm(
+    x: Any, gamma: Any, beta: Any, *, groups: int, activation: int, epsilon: float = 1e-5,
+    channels_last: int = 1,
+) -> Any:  # fmt: skip
+    return _groups(x, gamma, beta, groups, epsilon, channels_last, activation)
+
+
+@converts("SkipGroupNorm", domain=MICROSOFT)
+def skip_group_norm(
+    x: Any, gamma: Any, beta: Any, skip: Any, bias: Any = None, *, groups: int, activation: int,
+    epsilon: float = 1e-5, channels_last: int = 1,
+) -> Any:  # fmt: skip
+    def along(v: Any) -> Any:  # (n, channels) or (channels)
+        shape = (1,) * (x.ndim - 2)
+        n, c = v.shape if v.ndim == 2 else (1, v.shape[0])
+        return v.reshape((n, *shape, c) if channels_last else (n, c, *shape))
+
+    total = x + (along(skip) if skip.ndim == 2 else skip)
+    total = total if bias is None else total + along(bias)
+    return _groups(total, gamma, beta, groups, epsilon, channels_last, activation), total
+
+
+@converts("GatedRMSNorm", domain=MICROSOFT)
+def gated_rms_norm(
+    x: Any, scale: Any, gate: Any, *, activation: str = "silu", epsilon: float = 1e-5
+) -> Any:
+    """Of each run of as many features as the scale has."""
+    if activation not in ("silu", "swish", "sigmoid"):
+        raise ValueError(f"[onnx] GatedRMSNorm has no activation {activation!r}.")
+    z, parts = gate.astype("float32"), x.astype("float32").reshape((*x.shape[:-1], -1, scale.size))
+    y = rms_norm(parts, scale.astype("float32"), epsilon=epsilon).reshape(x.shape)
+    open_ = nn.sigmoid(z)
+    return (y * (open_ if activation == "sigmoid" else z * open_)).astype(x.dtype)
+
+
+@converts("BiasSoftmax", domain=MICROSOFT)
+def bias_softmax(x: Any, b: Any, *, axis: int = 1, is_inner_broadcast: int) -> Any:
+    """Over all axes from `axis` on; the bias lacks axes in front, or those before `axis`."""
+    axis %= x.ndim
+    if is_inner_broadcast and b.ndim < x.ndim:
+        lead = b.ndim - (x.ndim - axis)
+        b = b.reshape((*b.shape[:lead], *(1,) * (x.ndim - b.ndim), *b.shape[lead:]))
+    y = (x + b).reshape((*x.shape[:axis], -1))
+    return nn.softmax(y, axis=-1).reshape(x.shape)

@@ -11,6 +11,7 @@ from typing import Any
 import frazil as fz
 from frazil import nn
 from frazil.onnx._table import MICROSOFT, converts
+from frazil.onnx.microsoft import embed_layer_norm
 from frazil.onnx.pooling import average_pool, global_average
 from frazil.onnx.products import product
 from frazil.onnx.quantised import LIMITS, dequantize, dynamic_quantize, quantize
@@ -126,6 +127,34 @@ def _enter(name: str, fn: Any) -> None:
 
 _enter("QLinearAdd", fz.add)
 _enter("QLinearMul", fz.multiply)
+
+
+@converts("MulInteger", domain=MICROSOFT)
+def mul_integer(a: Any, a_zero: Any, b: Any = None, b_zero: Any = None) -> Any:
+    def less(x: Any, zero: Any) -> Any:
+        x = x.astype("int32")
+        return x if zero is None else x - zero.reshape(()).astype("int32")
+
+    return less(a, a_zero) * less(b, b_zero)
+
+
+@converts("QEmbedLayerNormalization", domain=MICROSOFT)
+def embed_of_8_bits(
+    ids: Any, segments: Any, words: Any, positions: Any, segment_table: Any, gamma: Any, beta: Any,
+    mask: Any, words_scale: Any, positions_scale: Any, segments_scale: Any, gamma_scale: Any,
+    beta_scale: Any, words_zero: Any, positions_zero: Any, segments_zero: Any, gamma_zero: Any,
+    beta_zero: Any, *, epsilon: float = 1e-12, node: Any,
+) -> Any:  # fmt: skip
+    table = None
+    if segments is not None:
+        table = real(segment_table, segments_scale, segments_zero)
+    y, count, _ = embed_layer_norm(
+        ids, segments, real(words, words_scale, words_zero),
+        real(positions, positions_scale, positions_zero), table,
+        real(gamma, gamma_scale, gamma_zero), real(beta, beta_scale, beta_zero), mask,
+        epsilon=epsilon, node=node,
+    )  # fmt: skip
+    return y, count
 
 
 @converts("QLinearSigmoid", domain=MICROSOFT)

@@ -153,7 +153,9 @@ def local_response(
 
 
 @converts("Dropout")
-def dropout_old(x: Any, *, ratio: float = 0.5) -> Any:
+def dropout_old(x: Any, *, ratio: float = 0.5, is_test: int = 1) -> Any:
+    if not is_test:
+        raise ValueError("[onnx] Dropout with is_test (0), which draws, is of opset 12 on.")
     return x, fz.ones_like(x, dtype="bool")
 
 

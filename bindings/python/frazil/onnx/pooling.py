@@ -110,17 +110,17 @@ def average_pool(
     return total
 
 
-def _norm(total: Any, p: int) -> Any:
+def _norm(total: Any, p: float) -> Any:
     return total if p == 1 else fz.sqrt(total) if p == 2 else total ** (1.0 / p)
 
 
-def _power(x: Any, p: int) -> Any:
+def _power(x: Any, p: float) -> Any:
     return x * x if p == 2 else fz.abs(x) ** p if p != 1 else fz.abs(x)
 
 
-@converts("LpPool", 2)
+@converts("LpPool")
 def lp_pool(
-    x: Any, *, kernel_shape: Any, p: int = 2, auto_pad: str = "NOTSET", pads: Any = None,
+    x: Any, *, kernel_shape: Any, p: float = 2, auto_pad: str = "NOTSET", pads: Any = None,
     strides: Any = None, dilations: Any = None, ceil_mode: int = 0,
 ) -> Any:  # fmt: skip
     windows = _Windows(x, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
@@ -141,8 +141,8 @@ def global_max(x: Any) -> Any:
     return fz.max(x, axis=_all(x), keepdims=True)
 
 
-@converts("GlobalLpPool", 2)
-def global_lp(x: Any, *, p: int = 2) -> Any:
+@converts("GlobalLpPool")
+def global_lp(x: Any, *, p: float = 2) -> Any:
     return _norm(fz.sum(_power(x, p), axis=_all(x), keepdims=True), p)
 
 

@@ -93,7 +93,7 @@ def _zeros(value: Any, batch: int, hidden: int, like: Any) -> Any:
     return fz.zeros((batch, hidden), dtype=like.dtype) if value is None else value
 
 
-@converts("RNN", 7, laid={"w": turned, "r": turned})
+@converts("RNN", laid={"w": turned, "r": turned})
 def rnn(
     x: Any, w: Any, r: Any, b: Any = None, sequence_lens: Any = None, initial_h: Any = None, *,
     activations: Any = ("Tanh", "Tanh"), activation_alpha: Any = None, activation_beta: Any = None,
@@ -114,7 +114,7 @@ def rnn(
     return _directions(x, w, direction, layout, sequence_lens, [initial_h], run, node)
 
 
-@converts("GRU", 7, laid={"w": turned, "r": turned})
+@converts("GRU", laid={"w": turned, "r": turned})
 def gru(
     x: Any, w: Any, r: Any, b: Any = None, sequence_lens: Any = None, initial_h: Any = None, *,
     activations: Any = None, activation_alpha: Any = None, activation_beta: Any = None,
@@ -161,7 +161,7 @@ def lstm_functions(
     return functions_of(names or ["Sigmoid", "Tanh", "Tanh"] * directions, alphas, betas, clip)
 
 
-@converts("LSTM", 7, laid={"w": turned, "r": turned})
+@converts("LSTM", laid={"w": turned, "r": turned})
 def lstm(
     x: Any, w: Any, r: Any, b: Any = None, sequence_lens: Any = None, initial_h: Any = None,
     initial_c: Any = None, p: Any = None, *, activations: Any = None, activation_alpha: Any = None,

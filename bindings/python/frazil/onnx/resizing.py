@@ -118,6 +118,13 @@ def _floats(x: Any) -> list[float]:
     return [] if x is None else [float(v) for v in x]
 
 
+@converts("Upsample")
+def upsample_images(
+    x: Any, *, height_scale: float, width_scale: float, mode: str = "nearest"
+) -> Any:
+    return _upsampled(x, [1.0, 1.0, height_scale, width_scale], mode)
+
+
 @converts("Upsample", 7)
 def upsample_attribute(x: Any, *, scales: Any, mode: str = "nearest") -> Any:
     return _upsampled(x, [float(s) for s in scales], mode)

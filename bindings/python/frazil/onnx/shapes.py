@@ -163,8 +163,11 @@ def evenly(total: int, count: int) -> list[int]:
     return [min(each, max(total - i * each, 0)) for i in range(count)]
 
 
-@converts("Split")
-def split_attribute(x: Any, *, axis: int = 0, split: Any = None, node: Any) -> Any:
+@converts("Split", host="sizes")
+def split_attribute(
+    x: Any, sizes: Any = None, *, axis: int = 0, split: Any = None, node: Any
+) -> Any:
+    split = split if sizes is None else ints(sizes)
     return pieces(x, split or evenly(x.shape[axis], len(node.wanted)), axis)
 
 
@@ -218,6 +221,13 @@ def expand(x: Any, shape: Any) -> Any:
     return fz.broadcast_to(x, fz.broadcast_shapes(x.shape, tuple(ints(shape))))
 
 
+@converts("Tile", host="tiles axis")
+def tile_along(x: Any, tiles: Any, axis: Any) -> Any:
+    repeats = [1] * x.ndim
+    repeats[int(axis)] = int(tiles)
+    return fz.tile(x, tuple(repeats))
+
+
 @converts("Tile", 6, host="repeats")
 def tile(x: Any, repeats: Any) -> Any:
     return fz.tile(x, tuple(ints(repeats)))
@@ -258,6 +268,11 @@ def _padded(x: Any, pads: list[int], mode: str, value: Any, axes: Any) -> Any:
         if before or after:
             x = part(x, axis, _beyond(x.shape[axis], before, after, mode))
     return x
+
+
+@converts("Pad")
+def pad_of_old(x: Any, *, paddings: Any, mode: str = "constant", value: float = 0.0) -> Any:
+    return _padded(x, paddings, mode, value, None)
 
 
 @converts("Pad", 2)
@@ -325,10 +340,11 @@ def depth_to_space(x: Any, *, blocksize: int, mode: str = "DCR") -> Any:
 
 
 @converts("SpaceToDepth")
-def space_to_depth(x: Any, *, blocksize: int) -> Any:
+def space_to_depth(x: Any, *, blocksize: int, mode: str = "DCR") -> Any:
     n, c, h, w = x.shape
     b = blocksize
-    y = fz.permute_dims(x.reshape((n, c, h // b, b, w // b, b)), (0, 3, 5, 1, 2, 4))
+    order = (0, 3, 5, 1, 2, 4) if mode == "DCR" else (0, 1, 3, 5, 2, 4)
+    y = fz.permute_dims(x.reshape((n, c, h // b, b, w // b, b)), order)
     return y.reshape((n, c * b**2, h // b, w // b))
 
 

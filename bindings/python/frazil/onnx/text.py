@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
+import functools
 from collections import Counter
 from typing import Any
 
 import numpy as np
 
+from frazil.onnx._regex import Pattern
 from frazil.onnx._table import converts
 
 
@@ -33,13 +34,13 @@ def string_split(x: Any, *, delimiter: str | None = None, maxsplit: int | None =
     return strings(padded, (*x.shape, most)), counts
 
 
+_patterns = functools.lru_cache(maxsize=64)(Pattern)
+
+
 @converts("RegexFullMatch", 20, host="x")
 def regex_full_match(x: Any, *, pattern: str = "") -> Any:
-    try:
-        compiled = re.compile(pattern)
-    except re.error as error:
-        raise ValueError(f"[onnx] RegexFullMatch of the pattern {pattern!r}: {error}.") from None
-    found = [compiled.fullmatch(str(s)) is not None for s in x]
+    own = _patterns(pattern)
+    found = [own.matches(str(s)) for s in x]
     return np.asarray(found, dtype=bool).reshape(x.shape)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 import frazil as fz
+from frazil.onnx._columns import Words
 from frazil.onnx._forests import LEAF, MEMBER, MODES, Forest, aggregated, more_of
 from frazil.onnx._table import ML, OWN, converts
 from frazil.onnx.ml import chosen, transformed
@@ -58,7 +59,10 @@ def _forest(
     trees, ids = _int64s(trees), _int64s(ids)
     places, n = _Places(trees, ids), len(ids)
     kinds = {"LEAF": LEAF, **{m: i for i, m in enumerate(MODES)}}
-    mode = np.fromiter((kinds[m] for m in modes), np.int8, n)
+    if isinstance(modes, Words):
+        mode = np.asarray([kinds[m] for m in modes.words], np.int8)[modes.codes]
+    else:
+        mode = np.fromiter((kinds[m] for m in modes), np.int8, n)
     inner = np.flatnonzero(mode != LEAF)
     ways = []
     for given in (yes, no):
