@@ -149,7 +149,7 @@ void RowWords(View<S> src, int64_t rows, int64_t k, int64_t words, float* dst, i
   for (int64_t r = 0; r < rows; ++r) {
     char* to = reinterpret_cast<char*>(dst + r * ld);
     const int64_t present = std::min(k, words * kInWord<S>), bytes = present * int64_t(sizeof(S));
-    if (src.cs == 1) {
+    if (src.cs == 1 && present > 0) {  // of nothing there may be no memory
       std::memcpy(to, src.At(r, 0), size_t(bytes));
     } else {
       for (int64_t i = 0; i < present; ++i)

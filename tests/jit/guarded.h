@@ -3,8 +3,6 @@
 // pages is compared, so reads and writes outside the range are caught.
 #pragma once
 
-#include <sys/mman.h>
-
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -13,34 +11,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "core/check.h"
 #include "jit/emit/emitter.h"
+#include "tests/guarded_bytes.h"
 
 namespace frazil::jit {
-
-// Bytes between two inaccessible pages, at the end of their pages or at the start.
-class GuardedBytes {
- public:
-  GuardedBytes(size_t bytes, bool at_end) {
-    inner_ = (bytes + 4095) / 4096 * 4096;
-    if (inner_ == 0) inner_ = 4096;
-    map_ = static_cast<uint8_t*>(
-        mmap(nullptr, inner_ + 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    FZ_CHECK(map_ != MAP_FAILED);
-    FZ_CHECK(mprotect(map_ + 4096, inner_, PROT_READ | PROT_WRITE) == 0);
-    data_ = at_end ? map_ + 4096 + inner_ - bytes : map_ + 4096;
-  }
-  GuardedBytes(const GuardedBytes&) = delete;
-  ~GuardedBytes() { munmap(map_, inner_ + 8192); }
-
-  uint8_t* data() { return data_; }
-  uint8_t* page() { return map_ + 4096; }
-  size_t page_bytes() const { return inner_; }
-
- private:
-  uint8_t *map_, *data_;
-  size_t inner_;
-};
 
 using Rng = std::mt19937_64;
 

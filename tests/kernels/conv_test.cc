@@ -13,15 +13,17 @@
 
 #include "core/threads/parallel.h"
 #include "kernels/gemm/reference.h"
+#include "tests/guarded_bytes.h"
 #include "tests/kernels/values.h"
 
 namespace frazil {
 namespace {
 
-// An array of four axes with memory of its own; `order` says which axis varies fastest.
+// An array of four axes with memory of its own, an inaccessible page behind it; `order` says which
+// axis varies fastest.
 template <typename T>
 struct Array {
-  std::vector<T> memory;
+  GuardedVector<T> memory;
   std::array<int64_t, 4> extents, strides;
 
   Array(std::mt19937_64& rng, std::array<int64_t, 4> dims, int order, bool special)

@@ -15,6 +15,7 @@
 #include "core/dtype.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/reference.h"
+#include "tests/guarded_bytes.h"
 #include "tests/kernels/values.h"
 
 namespace frazil {
@@ -29,10 +30,11 @@ constexpr Layout kLayouts[] = {Layout::kRows,      Layout::kColumns,  Layout::kP
                                Layout::kGeneral,   Layout::kReversed, Layout::kSameRow,
                                Layout::kSameColumn};
 
-// A matrix with memory of its own in a given layout; filled whole, so that stray reads would show.
+// A matrix with memory of its own in a given layout; filled whole, and an inaccessible page behind
+// it, so that stray reads would show.
 template <typename T>
 struct Matrix {
-  std::vector<T> memory;
+  GuardedVector<T> memory;
   MatrixRef ref;
 
   Matrix(std::mt19937_64& rng, int64_t rows, int64_t cols, Layout layout, bool special) {
