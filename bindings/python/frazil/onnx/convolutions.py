@@ -97,7 +97,12 @@ def conv(
     return with_bias(y, b)
 
 
-@converts("ConvTranspose")
+def outputs_last(w: Any, **_: Any) -> Any:
+    """Weights (in, out, ...kernel) whose memory is (in, ...kernel, out)."""
+    return w if w.ndim < 3 else fz.moveaxis(fz.copy(fz.moveaxis(w, 1, -1)), -1, 1)
+
+
+@converts("ConvTranspose", laid={"w": outputs_last})
 def conv_transpose(
     x: Any, w: Any, b: Any = None, *, group: int = 1, auto_pad: str = "NOTSET",
     kernel_shape: Any = None, pads: Any = None, strides: Any = None, dilations: Any = None,
