@@ -13,7 +13,6 @@
 namespace frazil {
 namespace {
 
-using conv::OneStride;
 using gemm::Scratch;
 
 constexpr int64_t kToldBytes = 16 << 10;  // of outputs, about, that readers find in the first cache
@@ -23,7 +22,7 @@ constexpr int64_t kToldBytes = 16 << 10;  // of outputs, about, that readers fin
 template <typename S>
 struct Taps {
   const S* const* from;
-  const S* weights;  // dense: count x channels
+  const S* weights;  // of each block of channels (InBlocks), count x those
   int64_t count, channels;
   int64_t step;  // elements from an output's window to the next one's
 };
@@ -48,46 +47,64 @@ struct Tile {
 
 // Those at x of channels from `c` on.
 template <typename V, int places, int vectors, typename S>
-[[gnu::always_inline]] inline void Some(const Taps<S>& t, int64_t x, int64_t c, S* out) {
+[[gnu::always_inline]] inline void Some(const Taps<S>& t, const S* weight, int64_t x, int64_t c,
+                                        S* out) {
   Tile<V, places, vectors, S> tile;
+  constexpr int64_t kLanes = Tile<V, places, vectors, S>::kLanes;
   const int64_t at = x * t.step + c;
-  const S* weight = t.weights + c;
   tile.template Add<true>(t.from[0] + at, weight, t.step);
   for (int64_t tap = 1; tap < t.count; ++tap)
-    tile.template Add<false>(t.from[tap] + at, weight += t.channels, t.step);
+    tile.template Add<false>(t.from[tap] + at, weight += vectors * kLanes, t.step);
   out += x * t.channels + c;
   for (int p = 0; p < places; ++p) {
     for (int v = 0; v < vectors; ++v)
-      *reinterpret_cast<V*>(out + p * t.channels + v * tile.kLanes) = tile.sums[p][v];
+      *reinterpret_cast<V*>(out + p * t.channels + v * kLanes) = tile.sums[p][v];
   }
 }
 
-// All channels of some outputs next to each other. The last vector has some channels of the one
-// before it once more; there are as many as it has lanes.
-template <typename V, int places, typename S>
-[[gnu::always_inline]] inline void Channels(const Taps<S>& t, int64_t x, S* out) {
-  constexpr int64_t kLanes = int64_t{sizeof(V) / sizeof(S)};
+// Calls block(c, width): channels [c, c + width), one to four vectors of `lanes`. The last has some
+// channels of the one before it once more; there are as many as it has lanes.
+template <typename F>
+void InBlocks(int64_t channels, int64_t lanes, const F& block) {
   int64_t c = 0;
-  for (; c + 4 * kLanes <= t.channels; c += 4 * kLanes) Some<V, places, 4>(t, x, c, out);
-  for (; c + 2 * kLanes <= t.channels; c += 2 * kLanes) Some<V, places, 2>(t, x, c, out);
-  for (; c + kLanes <= t.channels; c += kLanes) Some<V, places, 1>(t, x, c, out);
-  if (c < t.channels) Some<V, places, 1>(t, x, t.channels - kLanes, out);
+  for (int64_t width = 4 * lanes; width >= lanes; width /= 2) {
+    for (; c + width <= channels; c += width) block(c, width);
+  }
+  if (c < channels) block(channels - lanes, lanes);
 }
 
+// Some outputs next to each other of blocks of so many channels, from c on while there are any.
+// Nothing here is a lambda, which would not have the instructions of the function that it is in.
+template <typename V, int vectors, typename S>
+[[gnu::always_inline]] inline void Blocks(const Taps<S>& t, int64_t count, int64_t end, int64_t* c,
+                                          const S** weight, S* out) {
+  constexpr int64_t kWidth = vectors * int64_t{sizeof(V) / sizeof(S)};
+  for (; *c + kWidth <= end; *c += kWidth, *weight += t.count * kWidth) {
+    int64_t x = 0;
+    for (; x + 2 <= count; x += 2) Some<V, 2, vectors>(t, *weight, x, *c, out);
+    if (x < count) Some<V, 1, vectors>(t, *weight, x, *c, out);
+  }
+}
+
+// As InBlocks has them: what windows next to each other share stays in the first cache, as a block's
+// weights do.
 template <typename V, typename S>
 [[gnu::always_inline]] inline void Outputs(const Taps<S>& t, int64_t count, S* out) {
-  int64_t x = 0;
-  for (; x + 2 <= count; x += 2) Channels<V, 2>(t, x, out);
-  if (x < count) Channels<V, 1>(t, x, out);
+  constexpr int64_t kLanes = int64_t{sizeof(V) / sizeof(S)};
+  const S* weight = t.weights;
+  int64_t c = 0;
+  Blocks<V, 4>(t, count, t.channels, &c, &weight, out);
+  Blocks<V, 2>(t, count, t.channels, &c, &weight, out);
+  Blocks<V, 1>(t, count, t.channels, &c, &weight, out);
+  if (c == t.channels) return;
+  c = t.channels - kLanes;
+  Blocks<V, 1>(t, count, t.channels, &c, &weight, out);
 }
 
 template <typename S, int bytes>
 struct Vector {
   typedef S Type __attribute__((vector_size(bytes), aligned(alignof(S)), may_alias));
 };
-
-template <typename S>
-using Compute = void (*)(const Taps<S>&, int64_t count, S* out);
 
 template <typename S>
 __attribute__((target("avx512f"))) void OfAvx512(const Taps<S>& t, int64_t count, S* out) {
@@ -106,13 +123,20 @@ void OfOne(const Taps<S>& t, int64_t count, S* out) {
   Outputs<S>(t, count, out);
 }
 
+template <typename S>
+struct Compute {
+  void (*run)(const Taps<S>&, int64_t count, S* out);
+  int64_t bytes;  // of a vector
+};
+
 // The widest vectors that the channels fill.
 template <typename S>
 Compute<S> ComputeOf(int64_t channels, Isa isa) {
   const int64_t bytes = channels * int64_t{sizeof(S)};
-  if (isa == Isa::kAvx512 && bytes >= 64) return OfAvx512<S>;
-  if (isa >= Isa::kAvx2 && bytes >= 32) return OfAvx2<S>;
-  return bytes >= 16 ? OfBytes16<S> : OfOne<S>;
+  if (isa == Isa::kAvx512 && bytes >= 64) return {OfAvx512<S>, 64};
+  if (isa >= Isa::kAvx2 && bytes >= 32) return {OfAvx2<S>, 32};
+  if (bytes >= 16) return {OfBytes16<S>, 16};
+  return {OfOne<S>, sizeof(S)};
 }
 
 template <typename S>
@@ -120,10 +144,7 @@ class EachChannel {
  public:
   EachChannel(const ConvArgs& g, S fill, Isa isa)
       : g_(g), s_(g.shape), compute_(ComputeOf<S>(s_.channels, isa)) {
-    const int64_t extents[] = {s_.kernel_h, s_.kernel_w, 1, s_.outputs};
-    weights_ = static_cast<const S*>(g_.other);
-    if (OneStride(extents, g_.other_strides.data(), 4).value_or(0) != 1)
-      weights_ = conv::CopyDense(weights_, extents, g_.other_strides, Scratch::kSlices);
+    TakeWeights();
     // The outputs of a line whose windows have all columns in the image.
     const int64_t reach = (s_.kernel_w - 1) * s_.dilation_w;
     first_ = std::clamp<int64_t>(CeilDiv(std::max<int64_t>(0, s_.left), s_.stride_w), 0, s_.out_w);
@@ -153,6 +174,23 @@ class EachChannel {
   }
 
  private:
+  // By blocks of channels, in memory of this thread.
+  void TakeWeights() {
+    const int64_t lanes = compute_.bytes / int64_t{sizeof(S)};
+    S* to = Scratch::ThisThread().Get<S>(
+        Scratch::kSlices, s_.kernel_h * s_.kernel_w * (s_.channels + lanes));
+    weights_ = to;
+    InBlocks(s_.channels, lanes, [&](int64_t c, int64_t width) {
+      for (int64_t i = 0; i < s_.kernel_h; ++i) {
+        for (int64_t j = 0; j < s_.kernel_w; ++j) {
+          const S* from = static_cast<const S*>(g_.other) + i * g_.other_strides[0] +
+                          j * g_.other_strides[1] + c * g_.other_strides[3];
+          for (int64_t k = 0; k < width; ++k) *to++ = from[k * g_.other_strides[3]];
+        }
+      }
+    });
+  }
+
   void Line(int64_t line, const S** from) const {
     S* out = static_cast<S*>(g_.result) + line * s_.out_w * s_.channels;
     for (int64_t x = 0; x < first_; ++x) Windows(line, x, 1, from, out);
@@ -174,7 +212,7 @@ class EachChannel {
                          : outside_;
       }
     }
-    compute_({from, weights_, s_.kernel_h * s_.kernel_w, s_.channels, step_}, count,
+    compute_.run({from, weights_, s_.kernel_h * s_.kernel_w, s_.channels, step_}, count,
          out + x * s_.channels);
   }
 
