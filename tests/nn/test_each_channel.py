@@ -111,9 +111,7 @@ def test_between_convolutions(channels):
 def test_transposed_by_phases(kernel, stride, padding):
     """Kernels that are some steps long: against zeros between the elements, and elsewhere."""
     x, w = drawn((2, 5, 4, 6), "float64"), drawn((5, 3, *kernel), "float64")
-    y = same_bits(
-        lambda x, w: F.conv_transpose2d(x, w, stride=stride, padding=padding), x, w
-    )(x, w)
+    y = same_bits(lambda x, w: F.conv_transpose2d(x, w, stride=stride, padding=padding), x, w)(x, w)
     steps = (stride, stride) if isinstance(stride, int) else stride
     pads = (padding, padding) if isinstance(padding, int) else padding
     a, b = np.asarray(x), np.asarray(w)

@@ -165,9 +165,9 @@ def _spread(x, axis, stride):
 
 
 def _phases(x, weight, stride):
-    """The transposed convolution of (n, ...places, channels) whose kernel is some steps long, without
-    groups or padding: an element's products are a tile of the result, or tiles that overlap, which
-    are the outputs of a convolution for each place in a step."""
+    """The transposed convolution of (n, ...places, channels) whose kernel is some steps long,
+    without groups or padding: an element's products are a tile of the result, or tiles that
+    overlap, which are the outputs of a convolution for each place in a step."""
     r, outputs = len(stride), weight.shape[1]
     if stride == weight.shape[2:]:
         w = _fz.moveaxis(weight, 1, -1).reshape((x.shape[-1], -1))
