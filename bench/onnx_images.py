@@ -4,14 +4,16 @@
     ... [--batch 1 32]
 
 The models are written here, with weights that are drawn and normalisations folded into
-convolutions, as exporters leave them. A line is a model at a batch: the best times of frazil's traced call and of
-onnxruntime's, and onnxruntime's over frazil's (above 1 frazil is faster). Needs onnx, onnxruntime.
+convolutions, as exporters leave them. A line is a model at a batch: the best times of frazil's
+traced call and of onnxruntime's, and onnxruntime's over frazil's (above 1 frazil is faster). Needs
+onnx, onnxruntime.
 """
 
 import argparse
 import fnmatch
 import os
 import tempfile
+import time
 from pathlib import Path
 
 import numpy as np
@@ -169,6 +171,7 @@ def main():
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--batch", type=int, nargs="*", default=[1, 32])
     options = parser.parse_args()
+    clock = time.process_time if options.threads == 1 else time.perf_counter
     if options.threads == 1:
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     with tempfile.TemporaryDirectory() as folder:
@@ -188,7 +191,7 @@ def main():
                 for _ in range(5):
                     got, want = (call() for call in calls.values())
                 assert np.abs(got - want).max() <= 2e-4 * np.abs(want).max(), name
-                best = {n: min(t) for n, t in Rounds(calls, options.rounds, 0.1).times.items()}
+                best = {n: min(t) for n, t in Rounds(calls, options.rounds, 0.1, clock).times.items()}
                 print(
                     f"{name:18} batch {batch:<3} traced {readable(best['traced']):>8} onnxruntime "
                     f"{readable(best['onnxruntime']):>8} ratio "

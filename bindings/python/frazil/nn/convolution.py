@@ -177,8 +177,9 @@ def _phases(x, weight, stride):
         apart = [n for pair in zip(steps, stride, strict=True) for n in pair]
         w = weight.reshape((*weight.shape[:2], *apart))
         w = _fz.flip(w, axis=tuple(range(2, 2 + 2 * r, 2)))
-        order = (*range(3, 3 + 2 * r, 2), 1, 0, *range(2, 2 + 2 * r, 2))
-        w = _fz.permute_dims(w, order).reshape((-1, weight.shape[0], *steps))
+        order = (*range(2, 2 + 2 * r, 2), 0, *range(3, 3 + 2 * r, 2), 1)
+        w = _fz.permute_dims(w, order).reshape((*steps, weight.shape[0], -1))
+        w = _fz.permute_dims(w, (r + 1, r, *range(r)))  # lies as convolutions read it
         y = _last(x, w, (1,) * r, tuple(n - 1 for n in steps), (1,) * r, 1)
     n, *places, _ = y.shape
     y = y.reshape((n, *places, *stride, outputs))
