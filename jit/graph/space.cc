@@ -16,7 +16,7 @@ constexpr int kMaxLoops = 8;
 constexpr int64_t kMinTurned = 4096;       // elements of a copy that is a kernel of its own
 constexpr int64_t kTurned = 16;            // of them that lie together in its operand, at least
 constexpr int64_t kFewestColumnsDown = 8;  // that are summed row by row in 64 lanes each
-constexpr int64_t kFewestRowsDown = 256;   // for which 64 lanes are set up and halved
+constexpr int64_t kFewestRowsDown = 16;   // for which 64 lanes are set up and halved
 constexpr int64_t kMaxLongRow = 64 * kir::kChunk;  // what a block's partial results are made for
 
 bool IsArg(OpId op) { return Has(op, traits::kIndex); }

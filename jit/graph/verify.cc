@@ -4,6 +4,7 @@
 #include "core/collective.h"
 #include "core/matrix_parts.h"
 #include "core/str.h"
+#include "jit/graph/each_channel.h"
 #include "jit/graph/graph.h"
 #include "jit/graph/scalar_loop.h"
 
@@ -90,6 +91,7 @@ Status VerifyAttrs(const Graph& graph, int32_t id, const OpInfo& info) {
       FZ_RETURN_IF_ERROR(count(2));
       return below(attrs[0], 256, "device");
     case OpClass::kConv:
+      if (IsEachChannel(node)) return below(attrs[kConvAttrs] - 1, 1, "kind");
       return count(kConvAttrs);
     case OpClass::kConvWeights:
       return count(kConvAttrs + 2);
@@ -241,6 +243,20 @@ Status VerifyLoop(const Graph& graph, int32_t id) {
 
 // What inference says. The right factor of a product of float32 may be stored in 16 bits (pass
 // "halves").
+// What a convolution of one channel says, with as many outputs as there are channels.
+StatusOr<Inferred> InferEachChannel(const Node& node, absl::InlinedVector<Operand, 4> operands) {
+  const Layout *image = operands[0].layout, *kernel = operands[1].layout;
+  const bool fits = image->rank == 4 && kernel->rank == 4 && kernel->extents[2] == 1 &&
+                    kernel->extents[3] == image->extents[3] && IsFloat(node.dtype) &&
+                    !IsHalf(node.dtype) && node.device == Device();
+  const bool fills = operands.size() < 3 || (operands[2].layout->rank == 0 &&
+                                             operands[2].dtype == node.dtype);
+  if (!fits || !fills) return ValueError("no convolution of each channel by itself.");
+  operands.resize(2);
+  operands[0].layout = Dense({image->extents[0], image->extents[1], image->extents[2], 1});
+  return Infer(node.op, operands, AttrSpan(node.attrs).first(kConvAttrs));
+}
+
 StatusOr<Inferred> InferWritten(const Graph& graph, const Node& node) {
   absl::InlinedVector<Operand, 4> operands;
   for (const int32_t x : node.operands) {
@@ -251,6 +267,7 @@ StatusOr<Inferred> InferWritten(const Graph& graph, const Node& node) {
       operands.size() == 2 && operands[0].dtype == DType::kF32 &&
       (operands[1].dtype == DType::kF16 || operands[1].dtype == DType::kBF16))
     operands[1].dtype = DType::kF32;
+  if (IsEachChannel(node)) return InferEachChannel(node, std::move(operands));
   return Infer(node.op, operands, node.attrs);
 }
 
@@ -268,7 +285,8 @@ Status VerifyOp(const Graph& graph, int32_t id) {
     return Bad(id, NameOf(node), node.loop ? " has" : " needs", " a body");
   if (node.role != Role::kOp)
     return node.role == Role::kLoop ? VerifyLoop(graph, id) : VerifyResult(graph, id);
-  if (info.arity >= 0 && node.operands.size() != static_cast<size_t>(info.arity)) {
+  const bool filled = IsEachChannel(node) && node.operands.size() == 3;
+  if (info.arity >= 0 && node.operands.size() != static_cast<size_t>(info.arity) && !filled) {
     return Bad(id, info.name, " takes ", info.arity, " operands, it has ", node.operands.size());
   }
   FZ_RETURN_IF_ERROR(VerifyAttrs(graph, id, info));

@@ -5,6 +5,8 @@
 
 #include "core/cost.h"
 #include "core/str.h"
+#include "jit/graph/each_channel.h"
+#include "kernels/conv/channels.h"
 #include "kernels/conv/conv.h"
 
 namespace frazil::jit {
@@ -14,7 +16,9 @@ class Convolution : public LibraryCall {
  public:
   // dtype: of the operands, int8 where the node's is int32.
   Convolution(const Node& node, DType dtype, const Layout* image, const Layout* other)
-      : image_(image), other_(other), weights_(Info(node.op).klass == OpClass::kConvWeights) {
+      : image_(image), other_(other), weights_(Info(node.op).klass == OpClass::kConvWeights),
+        each_(IsEachChannel(node)),
+        fills_(node.operands.size() == 3) {
     const Dims x = image->dims();
     const Dims kernel = weights_ ? node.layout->dims() : other->dims();
     const Dims out = weights_ ? other->dims() : node.layout->dims();
@@ -53,6 +57,7 @@ class Convolution : public LibraryCall {
   }
   std::string text() const override {
     return StrCat(weights_     ? "conv_weights "
+                  : each_      ? "conv of each channel "
                   : args_.wide ? "wide conv "
                                : "conv ",
                   ShortName(args_.dtype), " ", ToString(image_->dims()), " x ",
@@ -60,7 +65,8 @@ class Convolution : public LibraryCall {
   }
   int64_t work() const override {
     const ConvShape& s = args_.shape;
-    const double products = double(s.positions()) * double(s.window()) * double(s.outputs);
+    const double products = double(s.positions()) * double(s.window()) *
+                            (each_ ? 1 : double(s.outputs));
     return cost::Whole(cost::Products(products, args_.dtype));
   }
 
@@ -72,7 +78,11 @@ class Convolution : public LibraryCall {
     args.result = result;
     args.rows_done = rows_done;
     try {
-      weights_ ? ConvWeights(args) : Conv(args);
+      if (each_) {
+        ConvChannels(args, fills_ ? operands[2] : nullptr);
+      } else {
+        weights_ ? ConvWeights(args) : Conv(args);
+      }
     } catch (const std::bad_alloc&) {
       return MemoryError("[conv2d] no memory for the windows of ", ToString(image_->dims()), ".");
     }
@@ -80,7 +90,8 @@ class Convolution : public LibraryCall {
   }
 
   LayoutRef image_, other_;
-  bool weights_;
+  bool weights_, each_;
+  bool fills_;  // what stands around the image is operand 2
   ConvArgs args_;
 };
 

@@ -186,9 +186,23 @@ kir::V KernelMaker::Index(int axis) {
   return builder_.ConstBits(DType::kI64, 0);  // an axis of extent 1
 }
 
+// Whether there are loads where indices say: their lanes are as wide as these, so that narrower
+// outputs are written in parts of cache lines, with loads that wait between them, of which
+// memory would see each.
+bool KernelMaker::WritesParts() const {
+  const kir::Kernel& k = launch_.kernel;
+  const auto chosen = [&](const kir::Inst& inst) {
+    return inst.op == kir::Op::kLoad && inst.a != kir::kNone &&
+           k.body[inst.a].op != kir::Op::kConst;
+  };
+  const auto narrow = [](const kir::Buffer& b) { return b.out && SizeOf(b.dtype) < 8; };
+  return std::ranges::any_of(k.body, chosen) && std::ranges::any_of(k.buffers, narrow);
+}
+
 Launch KernelMaker::Finish(double time) {
   AppendEach();
-  const kir::Kernel& k = launch_.kernel;
+  kir::Kernel& k = launch_.kernel;
+  k.stream = k.stream && !WritesParts();
   launch_.cols = launch_.extents[k.rank - 1];
   for (int a = 0; a + 1 < k.rank; ++a) launch_.rows *= launch_.extents[a];
   launch_.work = cost::Whole(time + double(cost::kLaunch));

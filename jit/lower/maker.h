@@ -62,6 +62,7 @@ class KernelMaker {
   void JoinParallel();
   kir::VecAxis ChooseVec() const;
   bool MayStream() const;
+  bool WritesParts() const;
 
   Axes axes_;
   std::vector<Access> accesses_;

@@ -19,6 +19,7 @@ namespace {
 
 using gemm::Scratch;
 
+constexpr int64_t kRowsOfKernel = 128;  // that a thread cuts into slices at a time
 constexpr int64_t kMostLinesAtOnce = 64;  // that a slice of the kernel is multiplied by
 
 // A row of the windows of all outputs of a line is a matrix that lies in a line of the image, rows
@@ -63,13 +64,27 @@ class Lines {
       slices_.push_back({from, stride});
       return;
     }
-    S* to = Scratch::ThisThread().Get<S>(Scratch::kSlices, s_.window() * s_.outputs);
-    for (int64_t o = 0; o < s_.outputs; o += tiles_.width()) {
-      const int64_t width = std::min(tiles_.width(), s_.outputs - o);
-      gemm::PackPanel(gemm::View<S>{from + o, stride, 1}, s_.window(), width, width, to);
-      slices_.push_back({to, width});
-      to += s_.window() * width;
-    }
+    const int64_t width = tiles_.width(), apart = s_.window() * width;
+    S* const to = Scratch::ThisThread().Get<S>(Scratch::kSlices, s_.window() * s_.outputs);
+    const int64_t whole = s_.outputs / width;
+    for (int64_t i = 0; i < tiles_.slices(); ++i)
+      slices_.push_back({to + i * apart, std::min(width, s_.outputs - i * width)});
+    // Several slices at a time, so that memory is read in long runs.
+    ParallelFor(s_.window(), kRowsOfKernel, [&](int64_t begin, int64_t end) {
+      const gemm::View<S> rows{from + begin * stride, stride, 1};
+      int64_t starts[tuned::kPackedPanels + 1];
+      for (int64_t i = 0; i < whole; i += tuned::kPackedPanels) {
+        const int64_t count = std::min(tuned::kPackedPanels, whole - i);
+        for (int64_t j = 0; j <= count; ++j) starts[j] = (i + j) * width;
+        gemm::PackStrips(rows, end - begin, starts, count, s_.outputs, width, apart,
+                         to + i * apart + begin * width);
+      }
+      if (whole == tiles_.slices()) return;
+      const Slice& last = slices_.back();
+      const gemm::View<S> rest{rows.At(0, whole * width), stride, 1};
+      gemm::PackPanel(rest, end - begin, last.stride, last.stride,
+                      to + whole * apart + begin * last.stride);
+    });
   }
 
   // How many lines of outputs are multiplied by a slice of the kernel before the next one is read:

@@ -18,6 +18,8 @@ namespace frazil::gemm {
 namespace {
 
 constexpr int64_t kWidestVector = 64;
+// Rows of C that what takes them as they are made finds in the cache: so many bytes or panels.
+constexpr int64_t kToldBytes = 64 << 10, kToldPanels = 8;
 constexpr int64_t kRowPadding = 64;  // keeps rows of a packed block in different cache sets
 
 // k steps between visits to C: a panel of B takes a sixteenth of the second-level cache.
@@ -209,6 +211,11 @@ class Blocked {
     const int64_t most = turned_ && !std::is_same_v<S, T> ? BlockOfStored() : BlockOfA();
     if (StepBytes() * mr_ * rows_.count > most) {
       blocks = PartsOf(rows_.count, std::max<int64_t>(1, most / (StepBytes() * mr_)));
+    }
+    if (team_.rows_done()) {
+      const int64_t panel = mr_ * c_.cols * int64_t(sizeof(T));
+      const int64_t told = std::max<int64_t>(kToldPanels, kToldBytes / panel);
+      blocks = std::max(blocks, PartsOf(rows_.count, told));
     }
     columns_ = c_.cols;
     if (c_.cols * StepBytes() > BlockOfB()) {

@@ -44,7 +44,7 @@ class Writer {
     Attrs attrs;
     OpId op = OpId::k_negative;
     absl::InlinedVector<int32_t, 3> operands = {x};
-    switch (Below(9)) {
+    switch (Below(11)) {
       case 0:
         op = OpId::k_permute_dims;
         attrs.resize(dims.size());
@@ -86,6 +86,19 @@ class Writer {
         break;
       case 5:
         break;
+      case 6:
+        op = OpId::k_concat;
+        operands.push_back(Below(2) ? x : Any());
+        if (Below(2)) std::swap(operands[0], operands[1]);
+        attrs = {Below(rank)};
+        break;
+      case 7: {
+        op = OpId::k_take;
+        attrs = {Below(rank)};
+        const int64_t count = 1 + Below(dims[size_t(attrs[0])]);
+        operands.push_back(*graph_.AddOp(OpId::k_iota, {}, {int64_t(DType::kI64), count}));
+        break;
+      }
       default:
         op = Below(2) ? OpId::k_multiply : OpId::k_subtract;
         operands.push_back(Any());

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <random>
@@ -12,6 +14,7 @@
 #include <vector>
 
 #include "core/threads/parallel.h"
+#include "kernels/conv/channels.h"
 #include "kernels/gemm/reference.h"
 #include "tests/guarded_bytes.h"
 #include "tests/kernels/values.h"
@@ -230,6 +233,90 @@ TEST(Conv, Threads) {
   for (uint64_t c = 0; c < 3; ++c) callers.emplace_back(check, 10 + c);
   for (std::thread& caller : callers) caller.join();
   SetNumThreads(before);
+}
+
+// Each channel by itself against the sums written out; `fill` stands outside of the image.
+template <typename T>
+void CheckChannels(std::mt19937_64& rng, ConvShape s, int image_order, int other_order) {
+  s.outputs = s.channels;
+  const Array<T> image(rng, {s.batch, s.height, s.width, s.channels}, image_order, true);
+  const Array<T> other(rng, {s.kernel_h, s.kernel_w, 1, s.channels}, other_order, true);
+  for (const T fill : {T(0), T(-0.0), T(1.5)}) {
+    std::vector<T> want;
+    for (int64_t p = 0; p < s.positions(); ++p) {
+      const int64_t x = p % s.out_w, y = p / s.out_w % s.out_h, n = p / s.out_w / s.out_h;
+      for (int64_t c = 0; c < s.channels; ++c) {
+        T sum = 0;
+        for (int64_t i = 0; i < s.kernel_h; ++i) {
+          for (int64_t j = 0; j < s.kernel_w; ++j) {
+            const int64_t h = y * s.stride_h + i * s.dilation_h - s.top;
+            const int64_t w = x * s.stride_w + j * s.dilation_w - s.left;
+            const bool inside = h >= 0 && h < s.height && w >= 0 && w < s.width;
+            const T product = (inside ? image.At(n, h, w, c) : fill) * other.At(i, j, 0, c);
+            sum = i == 0 && j == 0 ? product : sum + product;
+          }
+        }
+        want.push_back(sum);
+      }
+    }
+    for (Isa isa : {Isa::kScalar, Isa::kAvx2, Isa::kBest}) {
+      std::vector<T> got(want.size() + 1, T{7});
+      std::vector<std::atomic<int>> told(size_t(s.positions()));
+      const auto tell = [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) ++told[size_t(i)];
+      };
+      const RowsDone rows_done(tell);
+      ConvArgs args{
+          DTypeOf<T>::value, s,         image.memory.data(), image.strides, other.memory.data(),
+          other.strides,     got.data()};
+      args.rows_done = &rows_done;
+      ConvChannels(args, fill == 0 && !std::signbit(fill) ? nullptr : &fill, isa);
+      for (size_t i = 0; i < want.size(); ++i) ASSERT_TRUE(SameBits(want[i], got[i])) << i;
+      ASSERT_EQ(got.back(), T{7});
+      for (const std::atomic<int>& times : told) ASSERT_EQ(times, 1);
+    }
+  }
+}
+
+TEST(Conv, EachChannel) {
+  std::mt19937_64 rng(6);
+  for (const int64_t channels : {1, 3, 4, 7, 8, 16, 21, 40, 65, 130}) {
+    for (const int order : {0, 1, 2}) {
+      CheckChannels<float>(rng, Shape(2, 7, 9, channels, 3, 3, 0, 1, 1, 1), order, 2 - order);
+      CheckChannels<double>(rng, Shape(1, 6, 5, channels, 3, 2, 0, 2, 1, 1), order, order);
+    }
+    CheckChannels<float>(rng, Shape(1, 3, 2, channels, 5, 5, 0, 1, 2, 1), 0, 0);
+    CheckChannels<float>(rng, Shape(1, 12, 13, channels, 3, 3, 0, 3, 4, 2), 0, 1);
+    CheckChannels<double>(rng, Shape(0, 4, 4, channels, 3, 3, 0, 1, 1, 1), 0, 0);
+  }
+  ConvShape s = Shape(2, 9, 9, 20, 2, 2, 0, 1, 0, 1);
+  s.top = -2, s.left = 3, s.out_h = 5, s.out_w = 12;
+  CheckChannels<float>(rng, s, 0, 0);
+  const int before = NumThreads();
+  SetNumThreads(3);
+  CheckChannels<float>(rng, Shape(2, 40, 41, 34, 3, 3, 0, 1, 1, 1), 0, 0);
+  SetNumThreads(before);
+}
+
+// From right to left, as a view may be.
+TEST(Conv, EachChannelBackwards) {
+  std::mt19937_64 rng(8);
+  ConvShape s = Shape(1, 5, 6, 18, 3, 3, 18, 1, 1, 1);
+  const Array<float> image(rng, {1, 5, 6, 18}, 0, false), kernel(rng, {3, 3, 1, 18}, 0, false);
+  Array<float> turned = image;
+  for (int64_t i = 0; i < 5 * 6 * 18; ++i) {
+    const int64_t column = i / 18 % 6;
+    turned.memory[size_t(i)] = image.memory[size_t(i + (5 - 2 * column) * 18)];
+  }
+  std::vector<float> want(5 * 6 * 18), got(want.size());
+  ConvArgs args{DType::kF32,         s,           turned.memory.data(), turned.strides,
+                kernel.memory.data(), kernel.strides, want.data()};
+  ConvChannels(args, nullptr);
+  args.image = image.memory.data() + 5 * 18;
+  args.image_strides[2] = -18;
+  args.result = got.data();
+  ConvChannels(args, nullptr);
+  ASSERT_EQ(want, got);
 }
 
 // Padding may be negative and may differ between sides, as gradients need.

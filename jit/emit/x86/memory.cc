@@ -202,6 +202,14 @@ void Codegen::EmitLoad(Id id) {
   }
   if (Is(id, Form::kNarrowed)) return Set(id, LoadNarrowed(id, place.At(size)));
   const Mask mask = MaskWith(inst.b);
+  // Rows that an index chooses: the offset is the same in all lanes.
+  if (offset != kNone && vector && cls == Stride::kOne && !InVectorRange(Of(offset).level)) {
+    Gp elements = cc_.newInt64(), base = Pointer(place);
+    place = {cc_.newIntPtr(), {}, size};
+    cc_.vmovq(elements, R(offset).xmm());
+    cc_.lea(place.base, x86::ptr(base, elements, uint32_t(Log2(size))));
+    offset = kNone;
+  }
   Vec v;
   if (offset == kNone && inst.b == kNone && cls == Stride::kZero) {
     v = LoadBroadcast(inst.type, place.At(size));

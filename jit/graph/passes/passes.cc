@@ -11,6 +11,7 @@ constexpr Pass kPasses[] = {
     {"parts", "the parts of complex numbers are what these were made of", TakeParts},
     {"fold", "values that need no work, chains of views made one", Fold},
     {"cse", "equal calls of equal operands become one node", Cse},
+    {"channels", "sums that convolve each channel by itself become one call", Channels},
     {"assign", "arrays that are filled part by part become one", Assign},
     {"pads", "sums of parts padded with zeros are put together", Pads},
     {"join", "products of successive rows become one", JoinProducts, true},

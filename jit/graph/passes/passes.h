@@ -15,6 +15,7 @@ void TakeParts(
     Graph* graph);        // parts of complex numbers that are made here are what they were made of
 void Fold(Graph* graph);  // rewrites.def: equal values that need less work
 void Cse(Graph* graph);   // equal calls of equal operands become one node
+void Channels(Graph* graph);  // channels.cc: sums that convolve each channel by itself are one node
 void Assign(Graph* graph);        // assign.cc: what is assigned part by part becomes one array
 void Pads(Graph* graph);          // pads.cc: sums of parts padded with zeros are put together
 void Dce(Graph* graph);           // nodes that no output needs go

@@ -10,6 +10,7 @@
 #include <bit>
 #include <map>
 #include <optional>
+#include <ranges>
 
 #include "jit/graph/passes/must.h"
 #include "jit/graph/passes/passes.h"
@@ -103,13 +104,24 @@ class Reorderer {
 
   void Plain(int32_t id) {
     Node node = old_.nodes[id];
-    bool made = !node.input && Info(node.op).klass == OpClass::kConv && node.device == Device();
+    bool made = !node.input && node.device == Device() &&
+                (Info(node.op).klass == OpClass::kConv || IsTiles(node));
     const bool pointwise = IsPointwise(node.op);
     for (int32_t& x : node.operands) {
       made |= forms_[x].made && (node.view || pointwise);
       x = pointwise ? Turned(x) : Show(x);
     }
     SetIdentity(id, AddAgain(std::move(node), &graph_), made);
+  }
+
+  // The result of a transposed convolution whose steps are as long as its kernel: a product's
+  // columns, put together as tiles, with the channels last.
+  bool IsTiles(const Node& n) const {
+    if (n.op != OpId::k_copy || n.role != Role::kOp || n.layout->rank < 5) return false;
+    const Node& turned = old_.nodes[n.operands[0]];
+    const Node& made = old_.nodes[BaseOf(old_, n.operands[0])];
+    return turned.view && !made.input && made.op == OpId::k_matmul &&
+           turned.layout->strides_[turned.layout->rank - 1] == 1;
   }
 
   // The gradient of a kernel lies otherwise than the kernel, which all steps of an optimizer see: it
@@ -142,6 +154,8 @@ class Reorderer {
       form = Sliced(n);
     } else if (n.op == OpId::k_pad) {
       form = Padded(n);
+    } else if (n.op == OpId::k_concat || n.op == OpId::k_take) {
+      form = Along(n);
     } else if (Info(n.op).klass == OpClass::kReduce) {
       form = Reduced(n);
     } else if (IsPointwise(n.op) && n.op != OpId::k_copy) {
@@ -278,6 +292,37 @@ class Reorderer {
       std::copy_n(&n.attrs[2 * i], 2, attrs.begin() + 2 * axis);
     }
     form.base = Add(OpId::k_pad, {form.base, Show(n.operands[1])}, attrs, n.origin);
+    return form;
+  }
+
+  // What is put together along an axis, or taken along it: along base's axis. For forms that are
+  // permutations.
+  std::optional<Form> Along(const Node& n) {
+    const bool takes = n.op == OpId::k_take;
+    if (takes && old_.nodes[n.operands[1]].layout->rank != 1) return std::nullopt;
+    const Form* best = nullptr;
+    for (const int32_t x : n.operands) {
+      const Form& form = forms_[x];
+      if (form.made && !best && Permutes(form) &&
+          std::ranges::all_of(form.axes, [](const auto& axes) { return axes.size() == 1; }) &&
+          Flat(form).size() == DimsOf(form.base).size())
+        best = &form;
+      if (takes) break;
+    }
+    if (!best) return std::nullopt;
+    Form form = *best;
+    Attrs back(form.axes.size());
+    for (size_t i = 0; i < back.size(); ++i) back[size_t(form.axes[i][0])] = int64_t(i);
+    absl::InlinedVector<int32_t, 3> operands;
+    for (size_t i = 0; i < n.operands.size(); ++i) {
+      const int32_t x = n.operands[i];
+      const bool index = takes && i == 1, alike = forms_[x].axes == form.axes;
+      operands.push_back(index   ? Show(x)
+                         : alike ? forms_[x].base
+                                 : Add(OpId::k_permute_dims, {Show(x)}, back, n.origin));
+    }
+    const int64_t axis = form.axes[size_t(n.attrs[0])][0];
+    form.base = Add(n.op, operands, {axis}, n.origin);
     return form;
   }
 

@@ -164,16 +164,45 @@ def _spread(x, axis, stride):
     return x[(slice(None),) * axis + (slice(0, (n - 1) * stride + 1),)]
 
 
-def _tiles(x, weight):
-    """The transposed convolution of (n, ...places, channels) whose stride is the kernel, without
-    groups: each element's products are a tile of the result."""
-    n, *places, channels = x.shape
-    kernel, r = weight.shape[2:], len(places)
-    w = _fz.moveaxis(weight, 1, -1).reshape((channels, -1))
-    y = (x.reshape((-1, channels)) @ w).reshape((n, *places, *kernel, weight.shape[1]))
+def _phases(x, weight, stride):
+    """The transposed convolution of (n, ...places, channels) whose kernel is some steps long,
+    without groups or padding: an element's products are a tile of the result, or tiles that
+    overlap, which are the outputs of a convolution for each place in a step."""
+    r, outputs = len(stride), weight.shape[1]
+    if stride == weight.shape[2:]:
+        w = _fz.moveaxis(weight, 1, -1).reshape((x.shape[-1], -1))
+        y = (x.reshape((-1, x.shape[-1])) @ w).reshape((*x.shape[:-1], -1))
+    else:
+        steps = [k // s for k, s in zip(weight.shape[2:], stride, strict=True)]
+        apart = [n for pair in zip(steps, stride, strict=True) for n in pair]
+        w = weight.reshape((*weight.shape[:2], *apart))
+        w = _fz.flip(w, axis=tuple(range(2, 2 + 2 * r, 2)))
+        order = (*range(2, 2 + 2 * r, 2), 0, *range(3, 3 + 2 * r, 2), 1)
+        w = _fz.permute_dims(w, order).reshape((*steps, weight.shape[0], -1))
+        w = _fz.permute_dims(w, (r + 1, r, *range(r)))  # lies as convolutions read it
+        y = _last(x, w, (1,) * r, tuple(n - 1 for n in steps), (1,) * r, 1)
+    n, *places, _ = y.shape
+    y = y.reshape((n, *places, *stride, outputs))
     order = [a for i in range(r) for a in (1 + i, 1 + r + i)]
     y = _fz.permute_dims(y, (0, *order, 1 + 2 * r))
-    return y.reshape((n, *(p * k for p, k in zip(places, kernel, strict=True)), weight.shape[1]))
+    return y.reshape((n, *(p * s for p, s in zip(places, stride, strict=True)), outputs))
+
+
+def _by_phases(x, weight, stride, dilation, groups, widths):
+    """The transposed convolution by _phases, `widths` (before, after) cut off each axis; None where
+    it is none of those."""
+    kernel, places = weight.shape[2:], x.shape[1:-1]
+    fits = groups == 1 and x.shape[-1] == weight.shape[0] and set(dilation) == {1}
+    if not fits or set(stride) == {1} or 0 in x.shape or 0 in kernel:
+        return None
+    cut = [slice(None)]
+    for size, k, s, (before, after) in zip(places, kernel, stride, widths, strict=True):
+        end = (size - 1) * s + k - after
+        if k % s or before < 0 or after < 0 or end <= before:
+            return None
+        cut.append(slice(before, end))
+    y = _phases(x, weight, tuple(stride))
+    return y[tuple(cut)] if any(map(any, widths)) else y
 
 
 @lowers
@@ -192,20 +221,21 @@ def _transposed(
     dilation = several(f"[{op}] dilation", dilation, n, 1)
     x = input if input.ndim == n + 2 else input[None]
     x = x if channels_last else _fz.moveaxis(x, 1, -1)
-    fits = x.shape[-1] == weight.shape[0] and groups == 1
-    if fits and stride == weight.shape[2:] and not any((*padding, *more)) and set(dilation) == {1}:
-        y = _tiles(x, weight)
-        y = y if bias is None else y + bias
-        y = y if channels_last else _fz.moveaxis(y, -1, 1)
-        return y if input.ndim == n + 2 else y[0]
-    reach = [d * (k - 1) for d, k in zip(dilation, weight.shape[2:], strict=True)]
-    widths, cut = [(0, 0)], [slice(None)]
     for i in range(n):
         if more[i] >= max(stride[i], dilation[i]):
             raise ValueError(
                 f"[{op}] output_padding must be less than stride or dilation: {more[i]}, "
                 f"{stride[i]} and {dilation[i]}."
             )
+    edges = [(p, p - m) for p, m in zip(padding, more, strict=True)]
+    y = _by_phases(x, weight, stride, dilation, groups, edges)
+    if y is not None:
+        y = y if bias is None else y + bias
+        y = y if channels_last else _fz.moveaxis(y, -1, 1)
+        return y if input.ndim == n + 2 else y[0]
+    reach = [d * (k - 1) for d, k in zip(dilation, weight.shape[2:], strict=True)]
+    widths, cut = [(0, 0)], [slice(None)]
+    for i in range(n):
         x = _spread(x, i + 1, stride[i])
         before, after = reach[i] - padding[i], reach[i] - padding[i] + more[i]
         widths.append((max(before, 0), max(after, 0)))

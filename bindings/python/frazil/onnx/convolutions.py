@@ -8,7 +8,7 @@ from typing import Any
 
 import frazil as fz
 from frazil import nn
-from frazil.nn.convolution import _last, _spread, _tiles
+from frazil.nn.convolution import _by_phases, _last, _spread
 from frazil.onnx._table import converts
 from frazil.onnx.shapes import ints
 
@@ -97,7 +97,12 @@ def conv(
     return with_bias(y, b)
 
 
-@converts("ConvTranspose")
+def outputs_last(w: Any, **_: Any) -> Any:
+    """Weights (in, out, ...kernel) whose memory is (in, ...kernel, out)."""
+    return w if w.ndim < 3 else fz.moveaxis(fz.copy(fz.moveaxis(w, 1, -1)), -1, 1)
+
+
+@converts("ConvTranspose", laid={"w": outputs_last})
 def conv_transpose(
     x: Any, w: Any, b: Any = None, *, group: int = 1, auto_pad: str = "NOTSET",
     kernel_shape: Any = None, pads: Any = None, strides: Any = None, dilations: Any = None,
@@ -121,9 +126,10 @@ def conv_transpose(
         else:
             widths.append((pads[i], pads[i + n]) if pads and auto_pad == "NOTSET" else (0, 0))
     x = fz.moveaxis(x, 1, -1)
-    plain = group == 1 and not any(more) and not any(map(any, widths)) and set(dilations) == {1}
-    if plain and tuple(strides) == w.shape[2:]:
-        return with_bias(fz.moveaxis(_tiles(x, w), -1, 1), b)
+    edges = [(before, after - m) for (before, after), m in zip(widths, more, strict=True)]
+    y = _by_phases(x, w, strides, dilations, group, edges)
+    if y is not None:
+        return with_bias(fz.moveaxis(y, -1, 1), b)
     pad, cut = [(0, 0)], [slice(None)]
     for i in range(n):
         x = _spread(x, i + 1, strides[i])

@@ -6,75 +6,84 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 import frazil as fz
 from frazil.nn._places import along, part
 from frazil.onnx._table import converts
 
 _ROUND: dict[str, Any] = {
-    "round_prefer_floor": lambda x: np.ceil(x - 0.5),
-    "round_prefer_ceil": lambda x: np.floor(x + 0.5),
-    "floor": np.floor,
-    "ceil": np.ceil,
+    "round_prefer_floor": lambda x: math.ceil(x - 0.5),
+    "round_prefer_ceil": lambda x: math.floor(x + 0.5),
+    "floor": math.floor,
+    "ceil": math.ceil,
 }
 
 
-def _sources(mode: str, old: int, new: int, scale: float, roi: Any) -> Any:
+def _sources(mode: str, old: int, new: int, scale: float, roi: Any) -> list[float]:
     """Where in the input the elements of the result lie."""
-    x = np.arange(new, dtype=np.float64)
     exact = scale * old  # what the new extent would be without rounding
     if mode == "align_corners":
-        return x * (old - 1) / (exact - 1) if exact != 1 else np.zeros(new)
+        return [x * (old - 1) / (exact - 1) if exact != 1 else 0.0 for x in range(new)]
     if mode == "asymmetric":
-        return x / scale
+        return [x / scale for x in range(new)]
     if mode == "tf_crop_and_resize":
         begin, end = roi
         if exact == 1:
-            return np.full(new, (end + begin) * (old - 1) / 2)
-        return x * (end - begin) * (old - 1) / (exact - 1) + begin * (old - 1)
+            return [(end + begin) * (old - 1) / 2] * new
+        return [x * (end - begin) * (old - 1) / (exact - 1) + begin * (old - 1) for x in range(new)]
     if mode == "pytorch_half_pixel":
-        return (x + 0.5) / scale - 0.5 if exact > 1 else np.full(new, -0.5)
+        return [(x + 0.5) / scale - 0.5 if exact > 1 else -0.5 for x in range(new)]
     if mode == "half_pixel":
-        return (x + 0.5) / scale - 0.5
+        return [(x + 0.5) / scale - 0.5 for x in range(new)]
     if mode == "half_pixel_symmetric":
-        return old / 2 * (1 - new / exact) + (x + 0.5) / scale - 0.5
+        return [old / 2 * (1 - new / exact) + (x + 0.5) / scale - 0.5 for x in range(new)]
     if mode == "tf_half_pixel_for_nn":
-        return (x + 0.5) / scale
+        return [(x + 0.5) / scale for x in range(new)]
     raise ValueError(f"[onnx] Resize has no coordinate_transformation_mode {mode!r}.")
 
 
-def _cubic(t: Any, a: float) -> Any:
-    t = np.abs(t)
-    near = ((a + 2) * t - (a + 3)) * t * t + 1
-    far = ((t - 5) * t + 8) * a * t - 4 * a
-    return np.where(t <= 1, near, np.where(t < 2, far, 0.0))
+def _cubic(t: float, a: float) -> float:
+    t = abs(t)
+    if t <= 1:
+        return ((a + 2) * t - (a + 3)) * t * t + 1
+    return ((t - 5) * t + 8) * a * t - 4 * a if t < 2 else 0.0
 
 
-def _taps(at: Any, old: int, kind: str, a: float, outside: int, shrink: float) -> Any:
-    """(places, weights), both (taps, elements): linear or cubic around each source; `shrink` below
-    1 widens the filter, so that all elements count when an image gets smaller."""
+def _taps(
+    at: list[float], old: int, kind: str, a: float, outside: int, shrink: float
+) -> list[tuple[list[int], list[float]]]:
+    """(places, weights) of each tap: linear or cubic around each source; `shrink` below 1 widens
+    the filter, so that all elements count when an image gets smaller."""
     reach = math.ceil((1 if kind == "linear" else 2) / shrink)
-    whole = np.floor(at)
-    places = whole + np.arange(1 - reach, reach + 1)[:, None]
-    apart = (places - at) * shrink
-    weights = np.maximum(1 - np.abs(apart), 0) if kind == "linear" else _cubic(apart, a)
-    if outside:
-        weights = np.where((places < 0) | (places >= old), 0.0, weights)
+    whole = [math.floor(x) for x in at]
+    taps = []
+    for step in range(1 - reach, reach + 1):
+        places = [w + step for w in whole]
+        apart = [(p - x) * shrink for p, x in zip(places, at, strict=True)]
+        if kind == "linear":
+            weights = [max(1 - abs(t), 0.0) for t in apart]
+        else:
+            weights = [_cubic(t, a) for t in apart]
+        if outside:
+            inside = [0 <= p < old for p in places]
+            weights = [w if i else 0.0 for w, i in zip(weights, inside, strict=True)]
+        taps.append(([min(max(p, 0), old - 1) for p in places], weights))
     if outside or shrink < 1:
-        weights = weights / weights.sum(axis=0)
-    return np.clip(places, 0, old - 1).astype(np.int64), weights
+        totals = [0.0] * len(at)
+        for _, weights in taps:
+            totals = [t + w for t, w in zip(totals, weights, strict=True)]
+        totals = [t or math.nan for t in totals]
+        taps = [(p, [w / t for w, t in zip(ws, totals, strict=True)]) for p, ws in taps]
+    return taps
 
 
-def _axis(x: Any, axis: int, at: Any, kind: str, nearest: str, a: float, outside: int,
+def _axis(x: Any, axis: int, at: list[float], kind: str, nearest: str, a: float, outside: int,
           shrink: float) -> Any:  # fmt: skip
     old = x.shape[axis]
     if kind == "nearest":
-        columns = np.clip(_ROUND[nearest](at), 0, old - 1).astype(np.int64)
-        return part(x, axis, columns.tolist())
-    places, weights = _taps(at, old, kind, a, outside, shrink)
+        pick = _ROUND[nearest]
+        return part(x, axis, [min(max(pick(p), 0), old - 1) for p in at])
     total = None
-    for columns, weight in zip(places.tolist(), weights.tolist(), strict=True):
+    for columns, weight in _taps(at, old, kind, a, outside, shrink):
         if not any(weight):
             continue
         weighted = part(x, axis, columns) * along(weight, axis, x.ndim, x)
@@ -103,7 +112,7 @@ def _resized(
         shrink = min(scale, 1.0) if antialias else 1.0
         x = _axis(x, axis, at, kind, nearest, a, outside, shrink)
         if crops:
-            out = ((at < 0) | (at > old - 1)).tolist()
+            out = [p < 0 or p > old - 1 for p in at]
             hidden = along(out, axis, x.ndim, x, "bool")
             beyond = hidden if beyond is None else beyond | hidden
     if beyond is not None:
