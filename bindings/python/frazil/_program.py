@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Program", "load_program"]
 
 _call = _fz.program.call
+DEEPEST = 64  # of arguments and results: lists, tuples and dicts within each other
 
 
 def load_program(path: str | PathLike[str], device: str | None = None) -> Program:
@@ -217,7 +218,7 @@ def _structure_of(about: Any) -> tuple[list[tuple[str, Any]], Any]:
 def _check(item: Any, tensor: str, numbers: list[int], depth: int) -> None:
     """`tensor`: what a leaf is called, "input" or "output"; theirs are added to `numbers`."""
     ((kind, what),) = item.items()
-    if depth > 64:
+    if depth > DEEPEST:
         raise ValueError("it is too deep")
     if kind == tensor:
         if type(what) is not int:
