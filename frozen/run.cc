@@ -418,8 +418,8 @@ class Runner final : public tracer::StateObserver {
   // Whether it leaves the rows of an operand that lu_factor has made as they are: whole, and the
   // last axis.
   bool KeepsFactors(const OpCall& call) const {
+    if (call.inputs.empty() || !factors_.contains(call.inputs[0]->value())) return false;
     const Tensor& x = *call.inputs[0];
-    if (!factors_.contains(x.value())) return false;
     const int last = x.rank() - 1;
     const int64_t size = x.dims()[last];
     switch (call.op) {
