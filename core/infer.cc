@@ -56,16 +56,6 @@ std::string_view TypeSetName(TypeSet set) {
   return "";
 }
 
-// One number of the CPU, perhaps repeated, also no times: it goes with operands on any device.
-bool IsNumber(const Operand& o) {
-  if (!(o.device == Device())) return false;
-  if (o.layout->size == 0) return true;
-  for (int i = 0; i < o.layout->rank; ++i) {
-    if (o.layout->strides_[i] != 0) return false;
-  }
-  return true;
-}
-
 Device DeviceOf(Operands inputs) {
   for (const Operand& o : inputs) {
     if (!IsNumber(o)) return o.device;
@@ -598,6 +588,15 @@ DType ResultDType(const OpInfo& info, Operands in, AttrSpan attrs) {
 }
 
 }  // namespace
+
+bool IsNumber(const Operand& o) {
+  if (!(o.device == Device())) return false;
+  if (o.layout->size == 0) return true;
+  for (int i = 0; i < o.layout->rank; ++i) {
+    if (o.layout->strides_[i] != 0) return false;
+  }
+  return true;
+}
 
 StatusOr<Inferred> Infer(OpId op, Operands inputs, AttrSpan attrs) {
   const OpInfo& info = Info(op);

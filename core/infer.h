@@ -15,6 +15,9 @@ struct Operand {
   const Layout* layout;
 };
 
+// One number of the CPU, perhaps repeated, also no times: it goes with operands on any device.
+bool IsNumber(const Operand& o);
+
 StatusOr<Inferred> Infer(OpId op, absl::Span<const Operand> inputs, AttrSpan attrs);
 StatusOr<Inferred> Infer(const OpCall& call);
 

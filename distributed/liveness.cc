@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <random>
 
@@ -19,6 +18,7 @@
 #include "absl/strings/str_split.h"
 #include "core/threads/long_work.h"
 #include "distributed/agreement.h"
+#include "distributed/now.h"
 #include "distributed/tuned.h"
 
 namespace frazil::distributed {
@@ -34,10 +34,6 @@ struct Frame {
 };
 constexpr size_t kFrame = 1 + 4 + 4, kSecret = 32, kMostText = 4000;
 constexpr useconds_t kAsk = 100;  // between looks for a word
-
-double Now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 std::string Host() {
   char name[256] = {};

@@ -7,21 +7,17 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <vector>
 
 #include "core/disk/private_files.h"
+#include "distributed/now.h"
 #include "distributed/tuned.h"
 
 namespace frazil::distributed {
 namespace {
 
 constexpr size_t kMostWords = 4096;
-
-double Now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 // A line of text: everything here is one.
 bool Say(int fd, std::string text) {

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "core/functions/composites.h"
+#include "core/matrix_parts.h"
 
 namespace frazil::frozen {
 namespace {
@@ -74,6 +75,21 @@ bool IsConvolution(const OpCall& call, size_t attrs) {
   return true;
 }
 
+bool IsLapackOption(OpId op, int64_t option) {
+  switch (op) {
+    case OpId::k_svd_factors:
+      return option == kSingularValues || option == kReduced || option == kFull;
+    case OpId::k_eigh_factors:
+      return (option & ~(kUpper | kValuesOnly)) == 0;
+    case OpId::k_eig_factors:
+      return (option & ~kValuesOnly) == 0;
+    case OpId::k_triangular_solve:
+      return option >= 0 && option <= kMostLapackOption;
+    default:
+      return IsFlag(option);
+  }
+}
+
 }  // namespace
 
 Status CheckCall(const OpCall& call) {
@@ -138,7 +154,7 @@ Status CheckCall(const OpCall& call) {
       good = IsConvolution(call, kConvAttrs + 2);
       break;
     case OpClass::kLapack:
-      good = Fits(call, 1) && IsFlag(call.attrs[0]);
+      good = Fits(call, 1) && IsLapackOption(call.op, call.attrs[0]);
       break;
     case OpClass::kIota:
       good = Fits(call, 2) && IsDType(call.attrs[0]) && call.attrs[0] < kNumRealDTypes &&

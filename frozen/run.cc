@@ -109,12 +109,8 @@ class Runner final : public tracer::StateObserver {
     return Device();
   }
 
-  // One number of the CPU goes with tensors anywhere, as in eager calls.
   bool IsHere(const Tensor& t) const {
-    if (t.device() == device_) return true;
-    const Layout& layout = *t.layout();
-    return t.device() == Device() && std::all_of(layout.strides_, layout.strides_ + layout.rank,
-                                                 [](int64_t stride) { return stride == 0; });
+    return t.device() == device_ || IsNumber({t.dtype(), t.device(), t.layout()});
   }
 
   // The sizes of the symbols, from the inputs.
@@ -252,7 +248,7 @@ class Runner final : public tracer::StateObserver {
       FZ_ASSIGN_OR_RETURN(const uint64_t outcome, NumberIn(read));
       const auto known = absl::c_find_if(
           block->cases, [&](const Block::Case& one) { return one.outcome == outcome; });
-      if (known == block->cases.end()) return Unknown(*block, read, outcome);
+      if (known == block->cases.end()) return Unknown(begin, *block, read, outcome);
       for (const int32_t r : known->dies) (*results)[r] = Tensor();
       block = known->block.get();
     }
@@ -301,7 +297,18 @@ class Runner final : public tracer::StateObserver {
                                   : StrCat(outcome);
   }
 
-  Status Unknown(const Block& block, const Tensor& read, uint64_t outcome) const {
+  // Whether the way to a block reads at its line before: in a loop that was written round by round.
+  static bool ComesAgain(const Block& from, const Block& block, bool* found) {
+    if (&from == &block) return *found = true, false;
+    for (const Block::Case& one : from.cases) {
+      const bool again = ComesAgain(*one.block, block, found);
+      if (*found) return again || from.origin == block.origin;
+    }
+    return false;
+  }
+
+  Status Unknown(const Block& begin, const Block& block, const Tensor& read,
+                 uint64_t outcome) const {
     if (block.read.kind == Ref::Kind::kNumber) {
       const Number& number = program_.numbers[block.read.index];
       if (number.of == Number::Of::kSame) return UnknownSame(block, number, outcome);
@@ -310,10 +317,15 @@ class Runner final : public tracer::StateObserver {
         absl::StrJoin(block.cases, ", ", [&](std::string* out, const Block::Case& one) {
           out->append(OutcomeText(read, one.outcome));
         });
-    return RuntimeError("[", name_, "] at ", block.origin.empty() ? "a branch" : block.origin,
+    bool found = false;
+    const bool again = !block.origin.empty() && ComesAgain(begin, block, &found);
+    return RuntimeError("[", name_, "] ", block.origin.empty() ? "in a loop" : "at ", block.origin,
                         " the program reads ", OutcomeText(read, outcome),
                         ", and was exported with ", seen.empty() ? "nothing" : seen,
-                        " alone: export it with an example that takes this branch.");
+                        " alone: export it with an example that takes this branch",
+                        again ? ", or make it a loop of any length: what changes from round to "
+                                "round has to be a tensor, n = fz.asarray(0)."
+                              : ".");
   }
 
   Status UnknownSame(const Block& block, const Number& number, uint64_t outcome) const {
@@ -398,9 +410,33 @@ class Runner final : public tracer::StateObserver {
       *result = ops::to_device(*result, device_);
       FZ_RETURN_IF_ERROR(result->status());
     }
-    if (call.op == OpId::k_lu_factor) factors_.insert(Keep(*result));
+    if (call.op == OpId::k_lu_factor || KeepsFactors(call)) factors_.insert(Keep(*result));
     NoteRange(call, *result);
     return absl::OkStatus();
+  }
+
+  // Whether it leaves the rows of an operand that lu_factor has made as they are: whole, and the
+  // last axis.
+  bool KeepsFactors(const OpCall& call) const {
+    if (call.inputs.empty() || !factors_.contains(call.inputs[0]->value())) return false;
+    const Tensor& x = *call.inputs[0];
+    const int last = x.rank() - 1;
+    const int64_t size = x.dims()[last];
+    switch (call.op) {
+      case OpId::k_copy:
+        return true;
+      case OpId::k_reshape:
+        return !call.attrs.empty() && call.attrs.back() == size;
+      case OpId::k_broadcast_to:
+        return true;  // they are more than one number
+      case OpId::k_permute_dims:
+        return call.attrs[last] == last;
+      case OpId::k_slice:
+        return call.attrs[3 * last] == 0 && call.attrs[3 * last + 1] == 1 &&
+               call.attrs[3 * last + 2] == size;
+      default:
+        return false;
+    }
   }
 
   const Value* Keep(const Tensor& t) {

@@ -9,15 +9,15 @@ from pathlib import Path
 
 FOLDERS = {
     "core": 20600,
-    "kernels": 12150,
+    "kernels": 12600,
     "distributed": 2950,
     "npu": 9100,
     "autograd": 2800,
     "batch": 1560,
     "tracer": 8750,
-    "jit": 38500,
-    "frozen": 2300,
-    "bindings": 64400,
+    "jit": 38900,
+    "frozen": 2500,
+    "bindings": 65200,
 }
 FILE = 800  # lines of a file of these folders
 FUNCTION = 125  # lines of a function there

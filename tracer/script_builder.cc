@@ -70,6 +70,11 @@ void ScriptBuilder::Postpone() {
   LetGo();
 }
 
+void ScriptBuilder::OnIndexError() {
+  if (!notes_alike_) return Postpone();
+  Refuse("an index is out of range, and the body catches the error: compare the indices before");
+}
+
 ValueId ScriptBuilder::Find(const Value& value) {
   const auto [it, fresh] = ids_.try_emplace(&value);
   if (fresh) {

@@ -50,7 +50,7 @@ class ScriptBuilder {
   ScriptBuilder(const ScriptBuilder&) = delete;
 
   // So that loops of any length can be found (tracer/while_loop.h). It outlives the body. `alike`:
-  // states are noted as UseAlikeStates has them, too.
+  // for a program that is saved: states are noted as UseAlikeStates has them, too.
   void Observe(StateObserver* observer, bool alike = false) {
     observer_ = observer;
     notes_alike_ = alike;
@@ -70,6 +70,8 @@ class ScriptBuilder {
   void OnRead(const Value& value, Reading how);
   void OnIndexCheck(std::string_view op, const Value& indices, IndexRange range,
                     std::string_view of);
+  // A script knows only what follows good indices.
+  void OnIndexError();
 
   void OnGradient(const GradNode& leaf);
   // Other processes see a call of the segment in progress.

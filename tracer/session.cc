@@ -85,6 +85,9 @@ Tensor Session::RunAndRecord(const OpCall& call) {
   // What is recorded is what ran: meanwhile another thread may replace the content of a cell.
   const HeldInputs inputs(call.inputs);
   const Request request{Primitive(call.op), inputs.get(), call.attrs};
+  // What shapes and dtypes alone make an error is no call: whoever catches it goes on as before.
+  if (auto made = Infer({call.op, inputs.get(), call.attrs}); !made.ok())
+    return Tensor(made.status());
   if (Status s = StartRecording(request); !s.ok()) return Tensor(std::move(s));
   Tensor out = RunEagerly({call.op, inputs.get(), call.attrs});
   if (out.ok()) Record(request, {&out, 1}, nullptr);

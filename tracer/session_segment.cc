@@ -88,7 +88,7 @@ void Session::OnIndexCheck(std::string_view op, const Value& indices, IndexRange
 }
 
 void Session::OnIndexError() {
-  if (builder_) builder_->Postpone();  // a script knows only what follows good indices
+  if (builder_) builder_->OnIndexError();
 }
 
 void Session::OnGradient(const GradNode& leaf) {

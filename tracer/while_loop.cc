@@ -99,8 +99,10 @@ class Folder {
     const auto record = Record(std::move(loop));
     // What comes before a run keeps its numbers.
     std::shared_ptr<const LearntCall> folded;
-    for (size_t run = begins_.size(); run-- > 0;)
+    for (size_t run = begins_.size(); run-- > 0;) {
       folded = Without(run, record, folded ? *folded : learnt_);
+      if (!folded) return nullptr;
+    }
     return folded;
   }
 
@@ -247,7 +249,8 @@ class Folder {
     std::vector<Program::Call> calls;
     std::vector<Mark> marks;
   };
-  std::optional<Tail> TailOf(const Program& from, size_t last) {
+  // `made`: the loop, if later runs are calls of it by now.
+  std::optional<Tail> TailOf(const Program& from, size_t last, const CallRecord* made = nullptr) {
     Tail tail;
     tail.end.parameters = from.parameters;
     tail.end.constants = from.constants;
@@ -258,7 +261,10 @@ class Folder {
     ForValuesOfEnd(tail.end, [&](ValueId& v) { known = known && Behind(&v, last); });
     tail.calls.assign(from.calls.begin() + Head(last).at, from.calls.end());
     for (Program::Call& call : tail.calls) {
-      for (ValueId& v : call.operands) known = known && Behind(&v, last);
+      // What the loop takes besides its states was there before, whatever else holds it.
+      const bool is_loop = call.record.get() == made;
+      const size_t states = is_loop ? states_.size() : call.operands.size();
+      for (size_t k = 0; k < states; ++k) known = known && Behind(&call.operands[k], last);
     }
     tail.marks.assign(from.marks.begin() + heads_[last], from.marks.end());
     tail.marks[0].read = kNoValue;  // of the loop
@@ -575,7 +581,9 @@ class Folder {
                                             const std::shared_ptr<const CallRecord>& record,
                                             const LearntCall& from) {
     const size_t first = begins_[run], last = EndOf(first);
-    Tail tail = *TailOf(from.program, last);
+    std::optional<Tail> known_tail = TailOf(from.program, last, record.get());
+    if (!known_tail) return nullptr;
+    Tail& tail = *known_tail;
     auto folded = std::make_shared<LearntCall>();
     Program& to = folded->program = std::move(tail.end);
     to.calls.assign(from.program.calls.begin(), from.program.calls.begin() + Head(first).at);

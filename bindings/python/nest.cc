@@ -17,7 +17,10 @@ Tensor* g_default_generator = nullptr;
 bool IsPartial(PyObject* o) { return Py_IS_TYPE(o, Library().partial); }
 
 std::string Unknown(PyObject* o) {
-  return StrCat("an object of type ", Py_TYPE(o)->tp_name, " cannot be compared from call to call");
+  const std::string_view type = Py_TYPE(o)->tp_name;
+  const bool of_numbers = type.starts_with("numpy.") && PyObject_CheckBuffer(o);
+  return StrCat("an object of type ", type, " cannot be compared from call to call",
+                of_numbers ? " (make it a tensor, fz.asarray(...))" : "");
 }
 
 }  // namespace

@@ -8,8 +8,10 @@
 #include "bindings/python/item.h"
 #include "bindings/python/proof/watch.h"
 #include "core/functions/composites.h"
+#include "core/functions/ops.h"
 #include "core/functions/replace.h"
 #include "jit/eager/eager.h"
+#include "tracer/trace.h"
 
 namespace frazil::python {
 namespace {
@@ -172,6 +174,14 @@ int Truth(PyObject* self) {
   if (x.size() != 1) {
     return RaiseInt(ValueError("[bool] the truth value of ", Describe(x), " (", x.size(),
                                " elements) is ambiguous: use any() or all()."));
+  }
+  // To a trace it is a bool that is read: other numbers of that truth are no other way.
+  if (tracer::Inside() && !IsBool(x.dtype())) {
+    const Tensor zero = ops::scalar(Scalar::Int(0), x.dtype());
+    const Tensor truth = Apply(OpId::k_not_equal, {&x, &zero});
+    if (!truth.ok()) return RaiseInt(truth.status());
+    Object item = Object::Steal(Item(truth, "bool"));
+    return item ? PyObject_IsTrue(item.get()) : -1;
   }
   Object item = Object::Steal(Item(x, "bool"));
   return item ? PyObject_IsTrue(item.get()) : -1;

@@ -433,7 +433,7 @@ def grows_wider(x, n):
 def test_results_of_branches_are_alike(tmp_path):
     """An output of a model has one dtype, and one number of axes."""
     path, x = tmp_path / "m.onnx", fz.ones(3)
-    told = r"it returns (int32|float32) in one branch \(test_save.py:\d+\) and \w+ in another"
+    told = r"a value is (int32|float32) in one branch \(test_save.py:\d+\) and \w+ in another"
     with pytest.raises(ValueError, match=told):
         fz.onnx.save(other_dtype, (x,), path, examples=[(-x,)])
     with pytest.raises(ValueError, match="arrays of 1 and of 2 axes"):

@@ -134,10 +134,11 @@ def test_rows(name, tmp_path):
             compared(some[i : i + step], opset, path)
 
 
-def test_branches_lie_as_deep_as_a_file_can_hold(tmp_path):
+@pytest.mark.parametrize("count", [40, 800])
+def test_branches_lie_as_deep_as_a_file_can_hold(tmp_path, count):
     def many(x):
-        for i in range(40):
-            if x[i] > 0:
+        for i in range(count):
+            if x[i % 40] > 0:
                 x = x + 1
         return x
 

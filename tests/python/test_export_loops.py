@@ -393,9 +393,14 @@ def test_batch_norm_trains_on_batches_of_any_size(tmp_path, layer, shape):
     assert bits(kept) == bits({name: layer.state_dict()[name] for name in kept})
 
 
-@pytest.mark.parametrize(
-    "layer", [nn.AdaptiveAvgPool2d(1), nn.Upsample(scale_factor=2), nn.Upsample(scale_factor=3)]
-)
+LAYERS = (
+    nn.AdaptiveAvgPool2d(1), nn.AdaptiveMaxPool2d(1), nn.Upsample(scale_factor=2),
+    nn.Upsample(scale_factor=3), nn.Upsample(scale_factor=2, mode="bilinear"),
+    nn.Upsample(scale_factor=2, mode="bicubic"), nn.Upsample(scale_factor=(1, 3), mode="bicubic"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("layer", LAYERS)
 def test_pools_and_upsampling_of_any_size(tmp_path, layer):
     x = fz.random.normal((2, 3, 8, 6))
     g = exported(tmp_path, layer, (x,), dynamic={0: {2: "h", 3: "w"}})
@@ -514,3 +519,41 @@ def test_strings_are_told_by_their_content(tmp_path, fn):
             assert "export it with an example" in str(error)  # noqa: PT017
             continue
         assert found == bits(fn(x))
+
+
+# States that other loops hold as well
+
+KEPT = fz.zeros(3)
+
+
+def behind_another(x, y, k):
+    z, y = y, x * 0.7
+    i = k * 0
+    while i < 0 + k:
+        i = i + 1
+    KEPT[0] = x[1]
+    j = k * 0
+    while True:
+        if j >= k + 1:
+            break
+        j = j + 1
+        n = k * 0
+        while n < k + 1:
+            n = n + 1
+            y = z
+            z = y + y * 0.5
+    return fz.sin(y) if (z > 0).any() else z
+
+
+@pytest.mark.parametrize("rounds", range(5))
+def test_an_inner_loop_that_takes_what_the_outer_one_holds(tmp_path, rounds):
+    x, y = fz.asarray([1.0, 2.0, -1.0]), fz.asarray([0.5, -0.5, 1.0])
+    g = exported(tmp_path, behind_another, (x, y, fz.asarray(rounds)))
+    for k in range(7):
+        args = x, y, fz.asarray(k)
+        try:
+            found = bits(g(*args))
+        except RuntimeError as error:
+            assert "export it with an example" in str(error)  # noqa: PT017
+            continue
+        assert found == bits(behind_another(*args))

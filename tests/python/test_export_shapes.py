@@ -125,3 +125,74 @@ def test_scans_over_time(tmp_path, reverse):
     for t in (2, 3, 6, 20, 90):
         u, v = normal(t, 3, seed=t), normal(t, 2, seed=t + 1)
         assert bits(g(u, v)) == bits(f(u, v))
+
+
+# Empty arrays, ends of ranges
+
+
+def agree(g, f, shapes):
+    for shape in shapes:
+        x = normal(*shape, seed=sum(shape))
+        assert bits(g(x)) == bits(f(x)), shape
+
+
+@pytest.mark.parametrize("layer", [nn.AdaptiveMaxPool2d((3, 2)), nn.AdaptiveAvgPool2d((3, 2))])
+def test_adaptive_pools_over_multiples(tmp_path, layer):
+    dims = {2: fz.Dim("h", multiple_of=3), 3: fz.Dim("w", multiple_of=2)}
+    g = exported(tmp_path, layer, (normal(2, 3, 6, 8),), dynamic={0: dims})
+    agree(g, layer, [(2, 3, h, w) for h in (3, 6, 21) for w in (2, 4, 10)])
+
+
+def test_no_rows(tmp_path):
+    def f(x):
+        if x.shape[0] == 0:
+            return fz.zeros(3), x
+        return x.mean(axis=0), fz.concatenate([x, x * x.shape[0]])
+
+    layer = nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.LayerNorm(8), nn.Linear(8, 2))
+    for fn in (f, layer, lambda x: x @ x.T):
+        for rows in (4, 0):
+            args = (normal(rows, 3),)
+            g = exported(tmp_path, fn, args, dynamic={0: {0: fz.Dim("n", min=0)}})
+            agree(g, fn, [(n, 3) for n in (0, 1, 2, 4, 70)])
+    with pytest.raises(ValueError, match="fails at n=0, which its dynamic sizes allow"):
+        exported(tmp_path, lambda x: x.max(axis=0), (normal(4, 3),),
+                 dynamic={0: {0: fz.Dim("n", min=0)}})  # fmt: skip
+
+
+def test_sums_of_products_over_a_number(tmp_path):
+    def f(x):
+        n = x.shape[0]
+        return fz.arange(n * (n - 1) // 2 + 1), x.sum() / (n * (n + 1) / 2), x * (n * (n + 3) * 0.5)
+
+    g = exported(tmp_path, f, (normal(5),), dynamic={0: {0: "n"}})
+    agree(g, f, [(n,) for n in (1, 2, 3, 8, 33)])
+
+
+class Places(nn.Module):
+    def __init__(self):
+        self.table = nn.Embedding(16, 4)
+
+    def forward(self, x):
+        return x + self.table(fz.arange(x.shape[0]))
+
+
+def test_a_range_ends_at_a_size_beside_the_example(tmp_path):
+    model = Places()
+    g = exported(tmp_path, model, (normal(3, 4),), dynamic={0: {0: "n"}})
+    agree(g, model, [(n, 4) for n in (1, 2, 3, 15, 16)])
+    with pytest.raises(ValueError, match="n is from 1 to 16, got 17"):
+        g(normal(17, 4))
+    for fn in (lambda x: x.reshape(-1, 2, 4), lambda x: x.reshape(-1, 3, 4)):  # no end, but gaps
+        with pytest.raises(ValueError, match="fails at n=.*multiple_of"):
+            exported(tmp_path, fn, (normal(6, 4),), dynamic={0: {0: "n"}})
+
+
+def test_numbers_and_empty_arrays_of_the_cpu_go_with_any_device(tmp_path):
+    def f(x, k, none):
+        return x * k + none.sum()
+
+    here = fz.asarray(2.0), normal(0, 4)
+    x = normal(3).to_device("npu")
+    g = exported(tmp_path, f, (x, *here))
+    assert bits(g(x, *here).to_device("cpu")) == bits(f(x, *here).to_device("cpu"))

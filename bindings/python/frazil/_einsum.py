@@ -33,7 +33,7 @@ def einsum(*operands: Any, optimize: Any = _AUTO) -> Tensor:
     >>> einsum("ii", _fz.eye(3)).item()
     3.0
     """
-    if optimize is _AUTO and operands and type(operands[0]) is str:  # the quick way
+    if optimize == _AUTO and operands and type(operands[0]) is str:  # the quick way
         return _inside.einsum(operands[0], operands[1:], _AUTO)
     formula, arrays = _parse_call(operands)
     return _inside.einsum(formula, arrays, _path_key(optimize))

@@ -24,6 +24,7 @@ from frazil._export_sizes import Dim
 from frazil._frazil import Tensor, Traced
 from frazil._grad import no_grad
 from frazil._named import flag as _flag
+from frazil._structures import DEEPEST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -122,6 +123,7 @@ class _Exporter:
         self.fn, self.name, self.pure = fn, name, pure
         self.names = _program.Names()
         self.keywords = call[1]
+        _require_shallow(call[0])
         self.own = _export_names.tensors_of_state(fn, call[0])
         args, self.as_given = self._apart(call[0])
         self.arguments = _argument_names(fn, args, self.keywords)
@@ -241,7 +243,12 @@ class _Exporter:
             grad = t.requires_grad
             t = t.detach()
             for axis, dim in axes.items():
-                t = _fz.take(t, _fz.arange(sizes[dim.name]) % t.shape[axis], axis=axis)
+                n = t.shape[axis]
+                if n > 0:
+                    t = _fz.take(t, _fz.arange(sizes[dim.name]) % n, axis=axis)
+                else:
+                    shape = (*t.shape[:axis], sizes[dim.name], *t.shape[axis + 1 :])
+                    t = _fz.zeros(shape, dtype=t.dtype)
             before = new.setdefault(id(tensors[i]), t.requires_grad_(grad) if grad else t)
             if before.shape != t.shape:
                 raise _program.Refused(
@@ -479,7 +486,8 @@ class _Exporter:
             known = call(_learnt, traced)
             if known is not None:
                 return known
-        events = [e for e in traced.stats()["events"] if e["cause"] != "skippable"]
+        plans = ("skippable", "outcome", "plan", "wanted", "replanned")  # no reasons
+        events = [e for e in traced.stats()["events"] if e["cause"] not in plans]
         why = events[-1]["text"] if events else "its calls are all different"
         where = _program._at(events[-1]["where"]) if events else ""
         raise _program.Refused(f"{why.rstrip('.')}{where}")
@@ -529,7 +537,9 @@ class _Exporter:
         owners = {id(c[0]): c[0] for c in cells if isinstance(c[0], Tensor)}
         left = dict(path.writes)  # in tensors that are the result themselves
 
-        def walk(x: Any) -> Any:
+        def walk(x: Any, depth: int = 0) -> Any:
+            if depth > DEEPEST:
+                raise _program.Refused(f"its result is over {DEEPEST} lists, tuples and dicts deep")
             if isinstance(x, Tensor):
                 ref = self.names.of_cell(x) if id(x) in owners else None
                 if ref is not None and _loops.hands_on(path, ref):
@@ -542,12 +552,12 @@ class _Exporter:
             if x is None or isinstance(x, (bool, int, float, str)):
                 return {"fixed": x}
             if isinstance(x, tuple) and hasattr(x, "_fields"):
-                fields = [[n, walk(v)] for n, v in zip(x._fields, x, strict=True)]
+                fields = [[n, walk(v, depth + 1)] for n, v in zip(x._fields, x, strict=True)]
                 return {"named": [type(x).__name__, fields]}
             if type(x) in (list, tuple):
-                return {"list" if type(x) is list else "tuple": [walk(item) for item in x]}
+                return {"list" if type(x) is list else "tuple": [walk(v, depth + 1) for v in x]}
             if type(x) is dict and all(isinstance(key, str) for key in x):
-                return {"dict": [[key, walk(x[key])] for key in x]}
+                return {"dict": [[key, walk(x[key], depth + 1)] for key in x]}
             raise _program.Refused(
                 f"its result holds an object of type {type(x).__name__}: a program returns "
                 "tensors, numbers, strings, lists, tuples and dicts of strings"
@@ -558,6 +568,10 @@ class _Exporter:
     # The file
 
     def _write(self, whole: _program.Path, path: Any) -> None:
+        with _loops.deep_enough():
+            self._write_text(whole, path)
+
+    def _write_text(self, whole: _program.Path, path: Any) -> None:
         used = _tensors_in(whole)
         tensors = [(n, t.detach(), False) for n, t in self.names.tensors.items() if n in used] + [
             (n, t.detach(), True) for n, t in self.names.constants if n in used
@@ -650,6 +664,20 @@ def calls_of(op: str, examples: Any, kwargs: Any) -> list[_CallOf]:
             by_keyword = {key: by_keyword[key] for key in kwargs}
         calls.append(call_of(op, args, by_keyword))
     return calls
+
+
+def _require_shallow(args: list[Any]) -> None:
+    """Arguments are lists and dicts within each other, as deep as programs are loaded."""
+    level: list[Any] = args
+    for _ in range(DEEPEST + 1):
+        nests = [x for x in level if isinstance(x, (list, tuple, dict))]
+        level = [item for x in nests for item in (x.values() if isinstance(x, dict) else x)]
+        if not level:
+            return
+    raise TypeError(
+        f"[export] an argument is over {DEEPEST} lists, tuples and dicts deep: give its tensors in "
+        "fewer ones."
+    )
 
 
 def _argument_names(fn: Any, args: list[Any], keywords: tuple[str, ...]) -> list[str]:

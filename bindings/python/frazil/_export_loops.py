@@ -9,6 +9,8 @@ program in the same state.
 
 from __future__ import annotations
 
+import sys
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -16,25 +18,59 @@ from typing import TYPE_CHECKING, Any
 from frazil import _export_program as _program
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from frazil._export_program import Call, Path
 
-__all__ = ["hands_on", "merged", "renamed"]
+__all__ = ["deep_enough", "hands_on", "merged", "renamed"]
 
 _Ref = tuple[str, Any]  # what a value is: kind and name
 
+_MOST_READS = 900  # one after another; the parser takes 1000 blocks within each other
+_FRAMES = 4  # of Python for a read
 _MOST_AGAIN = 300  # calls that are written again for a loop that is not entered
 
 
 def merged(paths: Sequence[Path]) -> Path:
     """One tree of what several examples did. A path in it ends where a number is read first."""
+    with deep_enough():
+        return _merged(paths)
+
+
+@contextmanager
+def deep_enough() -> Iterator[None]:
+    """Inside, trees are gone through by functions that call themselves: a level for each read."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, before + _FRAMES * _MOST_READS))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
+
+
+def _merged(paths: Sequence[Path]) -> Path:
+    for path in paths:
+        _require_few_reads(path)
     first, *others = sorted(paths, key=lambda p: -sum(call.kind == "while" for call in p.calls))
     tree = _tree_of(first)
     for path in others:
         if not _Walk(path).follows(_with_none(tree)):
             tree = _together(tree, _tree_of(path), 0)
     return _with_none(tree)
+
+
+def _require_few_reads(path: Path) -> None:
+    reads = [call for call in path.calls if call.kind == "read"]
+    if len(reads) <= _MOST_READS:
+        return
+    origins = [call.origin for call in reads]
+    where = max(dict.fromkeys(origins), key=origins.count)
+    raise _program.Refused(
+        f"it reads {len(reads)} bools and integers of tensors one after another, most of them in "
+        f"one line{_program._at(where)}, and a program has up to {_MOST_READS}: make that a loop "
+        "whose rounds are alike (no Python number that counts them), fz.while_loop or "
+        "fz.fori_loop, or a branch of values, fz.where"
+    )
 
 
 def _tree_of(path: Path) -> Path:

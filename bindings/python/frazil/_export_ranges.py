@@ -149,8 +149,15 @@ class Ranges:
 
         for sizes in sizes_to_try(dims, first):
             at_end = any(sizes[dim.name] == dim.max for dim in dims)
-            if not at_end or self.elements(example, sizes) <= _LARGEST:
+            if at_end and self.elements(example, sizes) > _LARGEST:
+                continue
+            if any(sizes[dim.name] > dim.max for dim in dims):  # as far as the range goes by now
+                continue
+            try:
                 add(sizes)
+            except Fails:
+                if not self._ends_before(example, sizes, first, dims):
+                    raise
         for dim in dims:
             self._try_far(example, dim, first, add)
         for dim, another in combinations(dims, 2):
@@ -177,6 +184,34 @@ class Ranges:
             if dim.open and dim.min == 1:
                 self._try_one(example, dim, first, paths, runs)
         return path
+
+    def _works(self, example: int, sizes: Sizes) -> bool:
+        try:
+            self._capture(example, sizes)
+        except Fails:
+            return False
+        return True
+
+    def _ends_before(self, example: int, sizes: Sizes, first: Sizes, dims: list[Dim]) -> bool:
+        """Whether it fails because a size lies beyond the end of a range, which is noted."""
+        for dim in dims:
+            name, n, step = dim.name, sizes[dim.name], dim.multiple_of
+
+            def works(n: int, name: str = name) -> bool:
+                return self._works(example, {**first, name: n})
+
+            if not dim.open_end or n <= first[name] or works(n):
+                continue
+            last = _last(works, first[name], n, step)
+            # A size that fails between others is no end.
+            if last - step >= first[name] and works(last - step):
+                self._end(dim, last)
+                return True
+        return False
+
+    def _end(self, dim: Dim, last: int) -> None:
+        dim.max = self.symbols[dim.name].max = last
+        dim.open_end = False
 
     def _try_far(self, example: int, dim: Dim, first: Sizes, add: Callable[[Sizes], None]) -> None:
         """A larger size; without a maximum the range ends where the function begins to fail."""
@@ -205,15 +240,9 @@ class Ranges:
                 raise
 
             def works(n: int) -> bool:
-                try:
-                    self._capture(example, {**first, dim.name: n})
-                except Fails:
-                    return False
-                return True
+                return self._works(example, {**first, dim.name: n})
 
-            dim.max = _last(works, first[dim.name], n, step)
-            dim.open_end = False
-            self.symbols[dim.name].max = dim.max
+            self._end(dim, _last(works, first[dim.name], n, step))
             return self._try_far(example, dim, first, add)
         return None
 

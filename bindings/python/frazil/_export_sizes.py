@@ -27,6 +27,7 @@ LARGEST = 2**62
 _TRIED = (7, 10, 17, 12, 5, 22, 9, 3, 4, 2, 6)
 _DIVISORS = (*range(2, 17), 20, 24, 32, 64)
 _MOST_FACTORS = 64
+_PARTS = (2, 3, 4, 6, 8)  # of sums of products that are whole at all sizes
 
 
 class Dim:
@@ -38,7 +39,8 @@ class Dim:
         A name of letters, digits and "_"; the same name is the same size.
     min, max : int
         The range, ends included. Calls of other sizes are errors. Without `min` it begins at 1, or
-        at 2 where the function fails at 1; without `max` it ends where the function begins to fail.
+        at 2 where the function fails at 1 (min=0 has empty arrays, too); without `max` it ends
+        where the function begins to fail.
     multiple_of : int
         Sizes that are tried at the export are multiples of it, as those of later calls must be.
 
@@ -52,10 +54,12 @@ class Dim:
         if not isinstance(name, str) or not name.isidentifier() or not name.isascii():
             raise ValueError(f"[export] a size needs a name of letters and digits, got {name!r}.")
         low, high = 1 if min is None else min, LARGEST if max is None else max
-        for what, value in (("min", low), ("max", high), ("multiple_of", multiple_of)):
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise ValueError(f"[export] {what} of {name!r} must be an integer from 1 on, got "
-                                 f"{value!r}.")  # fmt: skip
+        for what, value, least in (
+            ("min", low, 0), ("max", high, 1), ("multiple_of", multiple_of, 1)
+        ):  # fmt: skip
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise ValueError(f"[export] {what} of {name!r} must be an integer from {least} on, "
+                                 f"got {value!r}.")  # fmt: skip
         if low > high:
             raise ValueError(f"[export] {name!r} is from {low} to {high}: no size is.")
         self.name, self.min, self.max, self.multiple_of = name, low, high, multiple_of
@@ -94,7 +98,7 @@ def sizes_to_try(dims: Sequence[Dim], example: dict[str, int]) -> list[dict[str,
         tries += [{**example, dim.name: min(least)}] if least else []
         if dim.max <= 4096 and dim.max % dim.multiple_of == 0:
             tries.append({**example, dim.name: dim.max})
-        if dim.min == 1 and not dim.open:
+        if dim.min <= 1 <= dim.max and dim.multiple_of == 1 and not dim.open:
             tries.append({**example, dim.name: 1})
     unique = []
     for sizes in tries:
@@ -117,6 +121,11 @@ def solve(values: Sequence[int], runs: Sequence[dict[str, int]]) -> str | None:
         found_text = _quotient(values, runs, name)
         if found_text is not None:
             return found_text
+    for common, count in itertools.product(_PARTS, (2, 3)):  # n * (n + 1) / 2
+        for monomials in itertools.combinations(_monomials(names), count):
+            found = _combination([v * common for v in values], runs, monomials)
+            if found is not None:
+                return f"({_text(found)}) / {common}"
     return _product(values, runs) if len(names) > 1 else None
 
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     _Take = Callable[[Any, list[Any]], None]
     _Make = Callable[[list[Tensor]], Any]
 
+DEEPEST = 64  # of arguments and results: lists, tuples and dicts within each other
+
 
 class Structures:
     """What a program is called with and returns.
@@ -151,7 +153,7 @@ def _read(about: Any) -> tuple[list[tuple[str, Any]], Any]:
 def _check(item: Any, tensor: str, numbers: list[int], depth: int) -> None:
     """`tensor`: what a leaf is called, "input" or "output"; theirs are added to `numbers`."""
     ((kind, what),) = item.items()
-    if depth > 64:
+    if depth > DEEPEST:
         raise ValueError("it is too deep")
     if kind == tensor:
         if type(what) is not int:

@@ -165,10 +165,22 @@ def _adapted(op, n, input, output_size, axes):
     ]
 
 
+def _side_by_side(x, axis, count):
+    """An axis as so many windows of one width: the same code for every extent."""
+    width = x.shape[axis] // count
+    return x.reshape((*x.shape[:axis], count, width, *x.shape[axis + 1 :]))
+
+
 def _adaptive_max(n, input, output_size, return_indices, channels_last):
     op = f"adaptive_max_pool{n}d"
     axes = _axes(op, n, input, channels_last)
     windows = _adapted(op, n, input, output_size, axes)
+    if not return_indices and all(
+        input.shape[a] % len(w) == 0 for a, w in zip(axes, windows, strict=True)
+    ):
+        for axis, window in zip(axes, windows, strict=True):
+            input = _fz.max(_side_by_side(input, axis, len(window)), axis=axis + 1)
+        return input
     deep = [max(end - begin for begin, end in window) for window in windows]
     parts, places = [], []
     for place in _product(deep):
@@ -188,9 +200,8 @@ def _adaptive_avg(n, input, output_size, channels_last):
     axes = _axes(op, n, input, channels_last)
     for axis, window in zip(axes, _adapted(op, n, input, output_size, axes), strict=True):
         extent, s = input.shape[axis], len(window)
-        if extent % s == 0:  # windows side by side
-            shape = (*input.shape[:axis], s, extent // s, *input.shape[axis + 1 :])
-            input = _fz.mean(input.reshape(shape), axis=axis + 1)
+        if extent % s == 0:
+            input = _fz.mean(_side_by_side(input, axis, s), axis=axis + 1)
             continue
         counts = [end - begin for begin, end in window]
         parts = []

@@ -71,8 +71,8 @@ def interpolate(
         times = int(factor) if size is None and factor >= 1 and factor == int(factor) else 0
         if times and mode.startswith("nearest"):
             input = _repeated(input, axis, times)
-        elif times and mode != "bicubic" and not align_corners:
-            input = _blended(input, axis, times)
+        elif times and not align_corners:
+            input = _blended(input, axis, times, mode == "bicubic")
         elif mode.startswith("nearest"):
             shift = 0.5 if mode == "nearest-exact" else 0.0
             columns = [min(int((i + shift) * step), old - 1) for i in range(new)]
@@ -89,25 +89,28 @@ def _repeated(x, axis, times):
     return x.reshape((*before[:-1], before[-1] * times, *after))
 
 
-def _blended(x, axis, times):
-    """Linear interpolation of whole factors, whatever the extent: each place between two elements
-    comes again behind `times` others, with the same weights."""
+def _blended(x, axis, times, cubic):
+    """Interpolation of whole factors, whatever the extent: each place between elements comes again
+    behind `times` others, with the same weights."""
 
-    def moved(by):  # by -1, 0 or 1, with the outermost element again
+    def moved(x, by):  # with the outermost element again
         def part(*ends):
             return x[(slice(None),) * axis + (slice(*ends),)]
 
         if by == 0:
             return x
         parts = (part(1), part(-1)) if by < 0 else (part(1, None), part(-1, None))
-        return _fz.concatenate(parts, axis=axis)
+        return moved(_fz.concatenate(parts, axis=axis), by + 1 if by < 0 else by - 1)
 
     places = []
     for i in range(times):
         at = (i + 0.5) / times - 0.5
         low = math.floor(at)
-        rest = at - low
-        places.append(moved(low) * (1 - rest) + moved(low + 1) * rest)
+        total = None
+        for j, weight in _weights(at - low, cubic):
+            weighted = moved(x, low + j) * weight
+            total = weighted if total is None else total + weighted
+        places.append(total)
     y = _fz.stack(places, axis=axis + 1)
     return y.reshape((*x.shape[:axis], x.shape[axis] * times, *x.shape[axis + 1 :]))
 
@@ -124,12 +127,19 @@ def _between(x, axis, old, new, step, align_corners, cubic):
     whole = [math.floor(a) for a in at]
     rest = [a - w for a, w in zip(at, whole, strict=True)]
     total = None
-    for j in range(-1, 3) if cubic else range(2):
-        weights = [_cubic(j - r) if cubic else (r if j else 1 - r) for r in rest]
+    for parts in zip(*(_weights(r, cubic) for r in rest), strict=True):
+        j, weights = parts[0][0], [weight for _, weight in parts]
         columns = [min(max(w + j, 0), old - 1) for w in whole]
         weighted = part(x, axis, columns) * along(weights, axis, x.ndim, x)
         total = weighted if total is None else total + weighted
     return total
+
+
+def _weights(rest, cubic):
+    """Which elements around a place, `rest` behind the first of two, take part; their weights."""
+    if cubic:
+        return [(j, _cubic(j - rest)) for j in range(-1, 3)]
+    return [(0, 1 - rest), (1, rest)]
 
 
 def _cubic(t, a=-0.75):

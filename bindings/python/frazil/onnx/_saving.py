@@ -162,6 +162,12 @@ class _OnnxExporter(_Exporter):
         return list(given)
 
     def _write(self, whole: Any, path: Any) -> None:
+        try:
+            self._write_model(whole, path)
+        except RecursionError:  # before protobuf could say so
+            raise _too_deep() from None
+
+    def _write_model(self, whole: Any, path: Any) -> None:
         onnx = package()
         for number in _numbers_in(self.result):
             raise Refused(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import struct
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from frazil.onnx._kernels import Kernels
 from frazil.onnx._reading import package
 from frazil.onnx._spectra import PARTS, Spectra
 from frazil.onnx._values import DTYPES, host_dtype
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["Graph", "dtype_number"]
 
@@ -64,6 +67,19 @@ def dtype_number(name: str) -> int:
     """The number of onnx.TensorProto.DataType of a dtype; of a complex one that of its parts."""
     name = PARTS.get(name, name)
     return next(n for n, own in DTYPES.items() if own == name)
+
+
+def _require_one_dtype(
+    values: Sequence[Value], others: Sequence[Value], origin: str, here: str, there: str
+) -> None:
+    """Refused unless values that are one output have one dtype; `here` and `there` are where."""
+    for a, b in zip(values, others, strict=True):
+        if a.dtype != b.dtype:
+            at = f" ({origin})" if origin else ""
+            raise Refused(
+                f"a value is {a.dtype} {here}{at} and {b.dtype} {there}, and an output of a model "
+                f"has one dtype: convert them to the same, x.astype('{b.dtype}')"
+            )
 
 
 class Value:
@@ -268,13 +284,7 @@ class Graph(Kernels, Arithmetic, Elimination, Spectra):
         else:
             other = inner.stopped(read, path.origin, out)
         other = [inner.node("Identity", [v], v.dtype) for v in other]
-        for a, b in zip(out, other, strict=True):
-            if a.dtype != b.dtype:
-                at = f" ({path.origin})" if path.origin else ""
-                raise Refused(
-                    f"it returns {a.dtype} in one branch{at} and {b.dtype} in another, and an "
-                    "output of a model has one dtype: convert them to the same, x.astype(...)"
-                )
+        _require_one_dtype(out, other, path.origin, "in one branch", "in another")
         graphs["else_branch"] = inner.proto("else", [], other, [])
         return self.nodes_of("If", [asked], tuple(v.dtype for v in out), **graphs)
 
@@ -338,14 +348,8 @@ class Graph(Kernels, Arithmetic, Elimination, Spectra):
         count, go = Value(self.fresh("i"), "int64"), Value(self.fresh("go"), "bool")
         given = {("p", i): v for i, v in enumerate([*own, *x[call.states :]])}
         out = [inner.node("Identity", [v], v.dtype) for v in inner.path(call.body, given)]
-        for a, b in zip(own, out, strict=False):
-            if a.dtype != b.dtype:
-                at = f" ({call.origin})" if call.origin else ""
-                raise Refused(
-                    f"a value of a loop{at} is {a.dtype} before an iteration and {b.dtype} behind "
-                    "it, and one of a model's loop has one dtype: convert it before the loop, "
-                    f"x.astype('{b.dtype}')"
-                )
+        states = out[: call.states]
+        _require_one_dtype(own, states, call.origin, "before an iteration of a loop", "behind it")
         return inner, [count, go, *own], out
 
     def repeat(self, call: Any, x: list[Value]) -> list[Value]:
