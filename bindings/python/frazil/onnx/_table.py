@@ -129,9 +129,12 @@ def converts(
 
 
 def _parameters_of(fn: Any) -> tuple[list[Any], str | None, list[Any], bool]:
-    """Of a function its parameters by position, each with whether it is needed, the name of `*rest`,
-    those by keyword alone, and whether there is `**more`. By its code: inspect.signature takes a
-    hundred times as long, and this is done for each conversion when models are first loaded."""
+    """Of a function its parameters by position, each with whether it is needed; the name of
+    `*rest`; those by keyword alone; whether there is `**more`.
+
+    By its code: inspect.signature takes a hundred times as long, and this is done for every
+    conversion when the first model is loaded.
+    """
     code = fn.__code__
     count, keywords = code.co_argcount, code.co_kwonlyargcount
     first_default = count - len(fn.__defaults__ or ())
