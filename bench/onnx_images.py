@@ -191,7 +191,9 @@ def main():
                 for _ in range(5):
                     got, want = (call() for call in calls.values())
                 assert np.abs(got - want).max() <= 2e-4 * np.abs(want).max(), name
-                best = {n: min(t) for n, t in Rounds(calls, options.rounds, 0.1, clock).times.items()}
+                best = {
+                    n: min(t) for n, t in Rounds(calls, options.rounds, 0.1, clock).times.items()
+                }
                 print(
                     f"{name:18} batch {batch:<3} traced {readable(best['traced']):>8} onnxruntime "
                     f"{readable(best['onnxruntime']):>8} ratio "

@@ -16,7 +16,8 @@ constexpr int kMaxLoops = 8;
 constexpr int64_t kMinTurned = 4096;       // elements of a copy that is a kernel of its own
 constexpr int64_t kTurned = 16;            // of them that lie together in its operand, at least
 constexpr int64_t kFewestColumnsDown = 8;  // that are summed row by row in 64 lanes each
-constexpr int64_t kFewestRowsDown = 16;   // for which 64 lanes are set up and halved
+constexpr int64_t kFewestRowsDown = 256;   // for which 64 lanes are set up and halved
+constexpr int64_t kFewestRowsSummed = 16;  // the same where nothing is stored for each row
 constexpr int64_t kMaxLongRow = 64 * kir::kChunk;  // what a block's partial results are made for
 
 bool IsArg(OpId op) { return Has(op, traits::kIndex); }
@@ -459,8 +460,10 @@ class Analyser {
   void FindDown() {
     if (space_.lanes != 64 || space_.parallel.empty() || space_.loop.empty()) return;
     const int column = space_.parallel.back();
+    const bool stores = std::any_of(space_.outputs.begin(), space_.outputs.end(),
+                                    [&](int32_t id) { return HasLoopAxis(id); });
     if (!kernels().computes_again || space_.extents[column] < kFewestColumnsDown ||
-        LoopExtent() < kFewestRowsDown)
+        LoopExtent() < (stores ? kFewestRowsDown : kFewestRowsSummed))
       return;
     int along_loop = 0, along_space = 0;
     for (const SpaceRead& read : space_.reads) {

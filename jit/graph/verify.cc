@@ -249,8 +249,8 @@ StatusOr<Inferred> InferEachChannel(const Node& node, absl::InlinedVector<Operan
   const bool fits = image->rank == 4 && kernel->rank == 4 && kernel->extents[2] == 1 &&
                     kernel->extents[3] == image->extents[3] && IsFloat(node.dtype) &&
                     !IsHalf(node.dtype) && node.device == Device();
-  const bool fills = operands.size() < 3 || (operands[2].layout->rank == 0 &&
-                                             operands[2].dtype == node.dtype);
+  const bool fills =
+      operands.size() < 3 || (operands[2].layout->rank == 0 && operands[2].dtype == node.dtype);
   if (!fits || !fills) return ValueError("no convolution of each channel by itself.");
   operands.resize(2);
   operands[0].layout = Dense({image->extents[0], image->extents[1], image->extents[2], 1});

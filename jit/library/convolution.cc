@@ -16,7 +16,9 @@ class Convolution : public LibraryCall {
  public:
   // dtype: of the operands, int8 where the node's is int32.
   Convolution(const Node& node, DType dtype, const Layout* image, const Layout* other)
-      : image_(image), other_(other), weights_(Info(node.op).klass == OpClass::kConvWeights),
+      : image_(image),
+        other_(other),
+        weights_(Info(node.op).klass == OpClass::kConvWeights),
         each_(IsEachChannel(node)),
         fills_(node.operands.size() == 3) {
     const Dims x = image->dims();
@@ -65,8 +67,8 @@ class Convolution : public LibraryCall {
   }
   int64_t work() const override {
     const ConvShape& s = args_.shape;
-    const double products = double(s.positions()) * double(s.window()) *
-                            (each_ ? 1 : double(s.outputs));
+    const double products =
+        double(s.positions()) * double(s.window()) * (each_ ? 1 : double(s.outputs));
     return cost::Whole(cost::Products(products, args_.dtype));
   }
 

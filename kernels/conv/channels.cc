@@ -177,8 +177,8 @@ class EachChannel {
   // By blocks of channels, in memory of this thread.
   void TakeWeights() {
     const int64_t lanes = compute_.bytes / int64_t{sizeof(S)};
-    S* to = Scratch::ThisThread().Get<S>(
-        Scratch::kSlices, s_.kernel_h * s_.kernel_w * (s_.channels + lanes));
+    S* to = Scratch::ThisThread().Get<S>(Scratch::kSlices,
+                                         s_.kernel_h * s_.kernel_w * (s_.channels + lanes));
     weights_ = to;
     InBlocks(s_.channels, lanes, [&](int64_t c, int64_t width) {
       for (int64_t i = 0; i < s_.kernel_h; ++i) {
@@ -208,12 +208,11 @@ class EachChannel {
       for (int64_t j = 0; j < s_.kernel_w; ++j) {
         const int64_t w = x * s_.stride_w + j * s_.dilation_w - s_.left;
         const bool inside = h >= 0 && h < s_.height && w >= 0 && w < s_.width;
-        *next++ = inside ? image + h * g_.image_strides[1] + w * g_.image_strides[2]
-                         : outside_;
+        *next++ = inside ? image + h * g_.image_strides[1] + w * g_.image_strides[2] : outside_;
       }
     }
     compute_.run({from, weights_, s_.kernel_h * s_.kernel_w, s_.channels, step_}, count,
-         out + x * s_.channels);
+                 out + x * s_.channels);
   }
 
   const ConvArgs& g_;

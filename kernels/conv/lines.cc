@@ -19,7 +19,7 @@ namespace {
 
 using gemm::Scratch;
 
-constexpr int64_t kRowsOfKernel = 128;  // that a thread cuts into slices at a time
+constexpr int64_t kRowsOfKernel = 128;    // that a thread cuts into slices at a time
 constexpr int64_t kMostLinesAtOnce = 64;  // that a slice of the kernel is multiplied by
 
 // A row of the windows of all outputs of a line is a matrix that lies in a line of the image, rows

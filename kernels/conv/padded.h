@@ -11,11 +11,10 @@
 
 namespace frazil::conv {
 
-// Whether windows' rows are runs of the image's lines, as PaddedLines needs them.
+// Whether windows' rows are runs of the lines that PaddedLines gives. Those of an image's groups of
+// channels lie apart.
 inline bool LiesInLines(const ConvArgs& g) {
-  const ConvShape& s = g.shape;
-  return s.dilation_w == 1 && (g.image_strides[2] == s.channels || s.width == 1) &&
-         (g.image_strides[3] == 1 || s.channels == 1);
+  return g.shape.dilation_w == 1 && (g.image_strides[3] == 1 || g.shape.channels == 1);
 }
 
 // For one thread. S: float or double.
@@ -50,7 +49,8 @@ class PaddedLines {
         held_(held),
         columns_(Columns(s_)),
         pitch_(columns_ * s_.channels + kGap),
-        in_place_(s_.left <= 0 && columns_ <= s_.width + s_.left),
+        dense_(g.image_strides[2] == s_.channels || s_.width == 1),
+        in_place_(dense_ && s_.left <= 0 && columns_ <= s_.width + s_.left),
         memory_(memory),
         zeros_(memory + held * pitch_),
         in_(size_t(held), -1) {
@@ -75,14 +75,21 @@ class PaddedLines {
     const int64_t first = std::max<int64_t>(0, -s_.left);  // column of the image
     const int64_t count = std::clamp<int64_t>(s_.width - first, 0, columns_ - before);
     std::fill(to, to + before * s_.channels, S(0));
-    to = std::copy_n(line + first * s_.channels, count * s_.channels, to + before * s_.channels);
+    to += before * s_.channels;
+    if (dense_) {
+      to = std::copy_n(line + first * s_.channels, count * s_.channels, to);
+    } else {
+      line += first * g_.image_strides[2];
+      for (int64_t i = 0; i < count; ++i, line += g_.image_strides[2])
+        to = std::copy_n(line, s_.channels, to);
+    }
     std::fill_n(to, (columns_ - before - count) * s_.channels, S(0));
   }
 
   const ConvArgs& g_;
   const ConvShape& s_;
   const int64_t held_, columns_, pitch_;
-  const bool in_place_;
+  const bool dense_, in_place_;
   S *const memory_, *const zeros_;
   std::vector<int64_t> in_;  // which line is in each slot
 };

@@ -235,6 +235,37 @@ TEST(Conv, Threads) {
   SetNumThreads(before);
 }
 
+// Some of an image's channels, as groups are: the pixels lie apart.
+TEST(Conv, ChannelsApart) {
+  std::mt19937_64 rng(9);
+  for (const ConvShape& s :
+       {Shape(2, 9, 10, 8, 3, 3, 8, 1, 1, 1), Shape(1, 12, 9, 8, 3, 3, 40, 2, 0, 1),
+        Shape(2, 8, 11, 1, 3, 3, 1, 1, 1, 1), Shape(1, 7, 9, 5, 2, 2, 6, 1, 0, 2)}) {
+    const Array<float> whole(rng, {s.batch, s.height, s.width, 3 * s.channels}, 0, true);
+    Array<float> part(rng, {s.batch, s.height, s.width, s.channels}, 0, false);
+    for (size_t i = 0; i < part.memory.size(); ++i) {
+      const size_t channels = size_t(s.channels), pixel = i / channels;
+      part.memory[i] = whole.memory[(3 * pixel + 1) * channels + i % channels];
+    }
+    for (const bool weights : {false, true}) {
+      const Array<float> other =
+          weights ? Array<float>(rng, {s.batch, s.out_h, s.out_w, s.outputs}, 0, false)
+                  : Array<float>(rng, {s.kernel_h, s.kernel_w, s.channels, s.outputs}, 0, false);
+      std::vector<float> want(size_t((weights ? s.window() : s.positions()) * s.outputs));
+      std::vector<float> got(want.size());
+      ConvArgs args{
+          DType::kF32,   s,          part.memory.data(), part.strides, other.memory.data(),
+          other.strides, want.data()};
+      weights ? ConvWeights(args) : Conv(args);
+      args.image = whole.memory.data() + s.channels;
+      args.image_strides = whole.strides;
+      args.result = got.data();
+      weights ? ConvWeights(args) : Conv(args);
+      for (size_t i = 0; i < want.size(); ++i) ASSERT_TRUE(SameBits(want[i], got[i])) << i;
+    }
+  }
+}
+
 // Each channel by itself against the sums written out; `fill` stands outside of the image.
 template <typename T>
 void CheckChannels(std::mt19937_64& rng, ConvShape s, int image_order, int other_order) {
@@ -309,8 +340,9 @@ TEST(Conv, EachChannelBackwards) {
     turned.memory[size_t(i)] = image.memory[size_t(i + (5 - 2 * column) * 18)];
   }
   std::vector<float> want(5 * 6 * 18), got(want.size());
-  ConvArgs args{DType::kF32,         s,           turned.memory.data(), turned.strides,
-                kernel.memory.data(), kernel.strides, want.data()};
+  ConvArgs args{
+      DType::kF32,    s,          turned.memory.data(), turned.strides, kernel.memory.data(),
+      kernel.strides, want.data()};
   ConvChannels(args, nullptr);
   args.image = image.memory.data() + 5 * 18;
   args.image_strides[2] = -18;

@@ -507,3 +507,23 @@ def test_without_the_package_the_way_out_is_told(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "onnx", None)
     with pytest.raises(ImportError, match="pip install onnx"):
         fz.onnx.load(b"")
+
+
+def test_resized_images_are_proved():
+    """The places of a Resize are computed of sizes: a traced call skips the body."""
+    resize = helper.make_node("Resize", ["x", "", "scales"], ["y"], mode="linear")
+    graph = helper.make_graph(
+        [resize],
+        "resize",
+        [helper.make_tensor_value_info("x", 1, ["n", 3, 6, 5])],
+        [helper.make_tensor_value_info("y", 1, ["n", 3, 12, 7])],
+        [helper.make_tensor("scales", 1, [4], [1.0, 1.0, 2.0, 1.5])],
+    )
+    opset = [helper.make_opsetid("", 18)]
+    model = helper.make_model(graph, opset_imports=opset, ir_version=9)
+    module = fz.onnx.load(model, trainable=False)
+    x = fz.asarray(np.random.default_rng(0).normal(size=(2, 3, 6, 5)).astype("float32"))
+    want, traced = np.asarray(module(x)), fz.trace(module)
+    for _ in range(8):
+        np.testing.assert_array_equal(np.asarray(traced(x)), want)
+    assert traced.stats()["skipped"] > 0

@@ -180,8 +180,8 @@ class Finder {
       node.attrs[kConvPadding + 2 * axis + 1] =
           reach - old[image].layout->extents[1 + axis] - low[axis];
     }
-    const int32_t taps = Add(OpId::k_reshape, now[sum.first.kernel],
-                             {kernel[0], kernel[1], 1, kernel[2]}, n.origin);
+    const int32_t taps =
+        Add(OpId::k_reshape, now[sum.first.kernel], {kernel[0], kernel[1], 1, kernel[2]}, n.origin);
     node.operands = {now[image], taps};
     if (fill >= 0) node.operands.push_back(fill);
     graph_.nodes.push_back(std::move(node));

@@ -16,9 +16,9 @@ void TakeParts(
 void Fold(Graph* graph);  // rewrites.def: equal values that need less work
 void Cse(Graph* graph);   // equal calls of equal operands become one node
 void Channels(Graph* graph);  // channels.cc: sums that convolve each channel by itself are one node
-void Assign(Graph* graph);        // assign.cc: what is assigned part by part becomes one array
-void Pads(Graph* graph);          // pads.cc: sums of parts padded with zeros are put together
-void Dce(Graph* graph);           // nodes that no output needs go
+void Assign(Graph* graph);    // assign.cc: what is assigned part by part becomes one array
+void Pads(Graph* graph);      // pads.cc: sums of parts padded with zeros are put together
+void Dce(Graph* graph);       // nodes that no output needs go
 void JoinProducts(Graph* graph);  // join_products.cc: products of successive rows become one
 void Split(Graph* graph);         // split.cc: what is read in slices is computed in slices
 void Reorder(Graph* graph);       // reorder.cc: convolutions' results stay channels last
