@@ -16,7 +16,7 @@ from frazil import _frazil
 
 TESTS = Path(__file__).resolve().parent.parent
 NIGHTLY = os.environ.get("FRAZIL_NIGHTLY") == "1"
-SAMPLE = 1 if NIGHTLY else 5
+SAMPLE = 1 if NIGHTLY else 8
 SHARE = 1 if NIGHTLY else 12  # of the gradients' cases (tests/gradients/conftest.py)
 PROGRAMS = 200 if NIGHTLY else 60
 
