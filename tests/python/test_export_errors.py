@@ -152,7 +152,7 @@ def test_nests_are_as_deep_as_they_can_be_loaded(tmp_path, depth):
         return
     with pytest.raises(TypeError, match="an argument is over 64 lists, tuples and dicts deep"):
         exported(tmp_path, f, (nest(normal(3)),))
-    with pytest.raises(ValueError, match="(its result is|nests are) over|too deep|deep"):
+    with pytest.raises(TypeError, match="its result is over 64 lists, tuples and dicts deep"):
         exported(tmp_path, nest, (normal(3),))
 
 
