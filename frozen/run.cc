@@ -323,8 +323,8 @@ class Runner final : public tracer::StateObserver {
                         " the program reads ", OutcomeText(read, outcome),
                         ", and was exported with ", seen.empty() ? "nothing" : seen,
                         " alone: export it with an example that takes this branch",
-                        again ? ", or make it a loop of any length: what changes from round to "
-                                "round has to be a tensor, n = fz.asarray(0)."
+                        again ? ", or with one that goes round several times, where all that "
+                                "changes is tensors (n = fz.asarray(0)): a loop of any length."
                               : ".");
   }
 

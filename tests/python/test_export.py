@@ -881,7 +881,7 @@ def test_wrong_arguments_of_export(tmp_path):
         (TypeError, lambda: fz.export(f, (x,), path, dynamic={"x": "n"}), "must be a dict of axes"),
         (ValueError, lambda: fz.export(f, (x,), path, dynamic={"x": {0: "a b"}}), "needs a name"),
         (ValueError, lambda: fz.Dim("n", 3, 2), "'n' is from 3 to 2"),
-        (ValueError, lambda: fz.Dim("n", 0), "min of 'n' must be an integer from 1 on"),
+        (ValueError, lambda: fz.Dim("n", -1), "min of 'n' must be an integer from 0 on"),
         (ValueError, lambda: fz.export(f, (x,), path, examples=[(1.0,)]), "has other arguments"),
         (ValueError, lambda: fz.export(f, (x,), path, examples=[(normal(4),)]), "dynamic axes may"),
         (OSError, lambda: fz.export(f, (x,), tmp_path / "no" / "x.frz"), "No such file"),

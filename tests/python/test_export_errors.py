@@ -125,8 +125,10 @@ def test_many_reads_one_after_another(tmp_path):
 
 def test_a_loop_that_counts_in_python_says_so(tmp_path):
     g = exported(tmp_path, counted, (normal(1), fz.asarray(9.0)))
-    told = ("or make it a loop of any length: what changes from round to round has to be a tensor, "
-            r"n = fz.asarray\(0\)\.")  # fmt: skip
+    told = (
+        "takes this branch, or with one that goes round several times, where all that changes is "
+        r"tensors \(n = fz.asarray\(0\)\): a loop of any length\."
+    )
     with pytest.raises(RuntimeError, match=told):
         g(normal(1), fz.asarray(5.0))
     h = exported(tmp_path, lambda x: x * 2 if x.sum() > 0 else x, (fz.ones(2),))
@@ -152,7 +154,7 @@ def test_nests_are_as_deep_as_they_can_be_loaded(tmp_path, depth):
         return
     with pytest.raises(TypeError, match="an argument is over 64 lists, tuples and dicts deep"):
         exported(tmp_path, f, (nest(normal(3)),))
-    with pytest.raises(ValueError, match="(its result is|nests are) over|too deep|deep"):
+    with pytest.raises(TypeError, match="its result is over 64 lists, tuples and dicts deep"):
         exported(tmp_path, nest, (normal(3),))
 
 

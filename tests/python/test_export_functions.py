@@ -33,7 +33,6 @@ FUNCTIONS = {
     "svdvals": la.svdvals, "eigh": lambda x: la.eigh(positive(x)),
     "eigvalsh": lambda x: la.eigvalsh(positive(x)), "eig": la.eig, "eigvals": la.eigvals,
     "norms": lambda x: (la.matrix_norm(x), la.matrix_norm(x, ord="nuc"), la.vector_norm(x)),
-    "lstsq": lambda x: la.lstsq(x[..., :2], x[..., 0])[0] if x.ndim == 2 else x,
     "triangular": lambda x: (
         la.solve_triangular(fz.tril(positive(x)), x, lower=True),
         la.solve_triangular(fz.triu(positive(x)), x, lower=False, trans=1),

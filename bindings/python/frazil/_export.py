@@ -123,7 +123,7 @@ class _Exporter:
         self.fn, self.name, self.pure = fn, name, pure
         self.names = _program.Names()
         self.keywords = call[1]
-        _require_shallow(call[0])
+        _require_shallow("an argument", call[0])
         self.own = _export_names.tensors_of_state(fn, call[0])
         args, self.as_given = self._apart(call[0])
         self.arguments = _argument_names(fn, args, self.keywords)
@@ -478,6 +478,7 @@ class _Exporter:
         for _ in range(_CALLS):
             try:
                 result = call(lambda by_place, named: traced(*by_place, **named))
+                _require_shallow("its result", [result])
                 self.ranks = [t.ndim for t in _inputs_of([result])]
             except RuntimeError as error:
                 raise _refusal_of(error) from None
@@ -537,9 +538,7 @@ class _Exporter:
         owners = {id(c[0]): c[0] for c in cells if isinstance(c[0], Tensor)}
         left = dict(path.writes)  # in tensors that are the result themselves
 
-        def walk(x: Any, depth: int = 0) -> Any:
-            if depth > DEEPEST:
-                raise _program.Refused(f"its result is over {DEEPEST} lists, tuples and dicts deep")
+        def walk(x: Any) -> Any:
             if isinstance(x, Tensor):
                 ref = self.names.of_cell(x) if id(x) in owners else None
                 if ref is not None and _loops.hands_on(path, ref):
@@ -552,12 +551,12 @@ class _Exporter:
             if x is None or isinstance(x, (bool, int, float, str)):
                 return {"fixed": x}
             if isinstance(x, tuple) and hasattr(x, "_fields"):
-                fields = [[n, walk(v, depth + 1)] for n, v in zip(x._fields, x, strict=True)]
+                fields = [[n, walk(v)] for n, v in zip(x._fields, x, strict=True)]
                 return {"named": [type(x).__name__, fields]}
             if type(x) in (list, tuple):
-                return {"list" if type(x) is list else "tuple": [walk(v, depth + 1) for v in x]}
+                return {"list" if type(x) is list else "tuple": [walk(v) for v in x]}
             if type(x) is dict and all(isinstance(key, str) for key in x):
-                return {"dict": [[key, walk(x[key], depth + 1)] for key in x]}
+                return {"dict": [[key, walk(x[key])] for key in x]}
             raise _program.Refused(
                 f"its result holds an object of type {type(x).__name__}: a program returns "
                 "tensors, numbers, strings, lists, tuples and dicts of strings"
@@ -666,16 +665,16 @@ def calls_of(op: str, examples: Any, kwargs: Any) -> list[_CallOf]:
     return calls
 
 
-def _require_shallow(args: list[Any]) -> None:
-    """Arguments are lists and dicts within each other, as deep as programs are loaded."""
-    level: list[Any] = args
+def _require_shallow(what: str, items: list[Any]) -> None:
+    """Arguments and results are nests as deep as programs are loaded."""
+    level = items
     for _ in range(DEEPEST + 1):
         nests = [x for x in level if isinstance(x, (list, tuple, dict))]
         level = [item for x in nests for item in (x.values() if isinstance(x, dict) else x)]
         if not level:
             return
     raise TypeError(
-        f"[export] an argument is over {DEEPEST} lists, tuples and dicts deep: give its tensors in "
+        f"[export] {what} is over {DEEPEST} lists, tuples and dicts deep: put its tensors into "
         "fewer ones."
     )
 
