@@ -86,3 +86,12 @@ def test_a_pytest_file_outside_the_table_fails(run_tests, tmp_path):
         (tmp_path / "tests" / folder).mkdir(parents=True)
         (tmp_path / "tests" / folder / "test_it.py").touch()
     assert run_tests.check_table({}, tmp_path).failed == 1
+
+
+def test_sanitized_suites_find_what_they_use_of_the_build(run_tests):
+    suites = [row for row in run_tests.SUITES.values() if row.python and row.sanitized]
+    assert "shared-library" in {name for row in suites for name in row.targets}
+    configured = (run_tests.ROOT / "dev").read_text().partition("configure build-asan")[2]
+    assert "library=false" not in configured.partition(";;")[0]
+    env = run_tests.Runner("build-asan", "dev").env
+    assert env["FRAZIL_BUILD"] == str(run_tests.ROOT / "build-asan")
