@@ -51,7 +51,7 @@ SUITES = {
     ),
     "core": Suite(cpp=True, threads=True),
     "tracer": Suite(cpp=True),
-    "frozen": Suite(cpp=True),
+    "frozen": Suite(cpp=True, threads=True),
     "conformance": Suite(python=True, sanitized=False, interpreters="nightly", targets=FAKES),
     "array_api": Suite(python=True, sanitized=False),
     "nn": Suite(python=True, sanitized=False),
