@@ -58,7 +58,7 @@ SUITES = {
     ),
     "core": Suite(cpp=True, threads=True),
     "tracer": Suite(cpp=True),
-    "frozen": Suite(cpp=True),
+    "frozen": Suite(cpp=True, threads=True),
     "conformance": Suite(
         python=True, sanitized=False, interpreters="nightly", seconds=40, targets=FAKES
     ),
@@ -187,6 +187,7 @@ class Runner:
         self.sanitizer = build_dir.removeprefix("build").removeprefix("-")
         self.making = threading.Lock()  # of an interpreter's environment, which suites share
         self.env = os.environ | {"FRAZIL_ROOT": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
+        self.env["FRAZIL_BUILD"] = str(ROOT / build_dir)
         self.env["FRAZIL_FAKE_CUDA"] = str(ROOT / build_dir / "tests" / "cuda" / "fake")
         self.env |= {
             "ASAN_OPTIONS": "detect_leaks=1:strict_string_checks=1",

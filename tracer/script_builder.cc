@@ -331,7 +331,7 @@ std::shared_ptr<LearntCall> ScriptBuilder::Finish(absl::Span<const Tensor* const
   for (const int i : written) program.writes.push_back({i, origin(*cells_[i])});
   for (Mark& mark : program.marks) {
     for (ValueId& id : mark.held) {
-      const auto unknown = static_cast<size_t>(id - kFirstUnknown);
+      const auto unknown = static_cast<size_t>(int64_t{id} - kFirstUnknown);
       if (id == kNoValue || unknown >= unknown_.size()) continue;
       const auto known = ids_.find(unknown_[unknown].get());
       id = known != ids_.end() ? known->second : kNoValue;

@@ -12,7 +12,8 @@ import frazil as fz
 
 ROOT = Path(os.environ.get("FRAZIL_ROOT", Path(__file__).resolve().parents[2]))
 GOLDEN = ROOT / "tests" / "frozen" / "golden_1.frz"
-RUN = ROOT / "build" / "bindings" / "cli" / "frazil-run"
+BUILD = Path(os.environ.get("FRAZIL_BUILD", ROOT / "build"))
+RUN = BUILD / "bindings" / "cli" / "frazil-run"
 KEYS = ("up5", "up9", "down5", "down9")
 
 
@@ -104,7 +105,7 @@ def test_wrong_command_lines(tmp_path):
 
 
 def test_the_c_interface_by_ctypes(kept):
-    library = ROOT / "build" / "bindings" / "cpp" / "install" / "libfrazil.so"
+    library = BUILD / "bindings" / "cpp" / "install" / "libfrazil.so"
     code = f"""
 import ctypes, sys
 lib = ctypes.CDLL({str(library)!r})

@@ -14,7 +14,8 @@ import frazil as fz
 from frazil import nn, optim
 
 ROOT = Path(os.environ.get("FRAZIL_ROOT", Path(__file__).resolve().parents[2]))
-RUN = ROOT / "build" / "bindings" / "cli" / "frazil-run"
+BUILD = Path(os.environ.get("FRAZIL_BUILD", ROOT / "build"))
+RUN = BUILD / "bindings" / "cli" / "frazil-run"
 
 
 class Words(nn.Module):

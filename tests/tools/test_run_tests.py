@@ -113,3 +113,12 @@ def test_the_longest_begins_first_and_suites_print_in_order(run_tests, monkeypat
         "longest",
         "two: 1 passed, 0 failed",
     ]
+
+
+def test_sanitized_suites_find_what_they_use_of_the_build(run_tests):
+    suites = [row for row in run_tests.SUITES.values() if row.python and row.sanitized]
+    assert "shared-library" in {name for row in suites for name in row.targets}
+    configured = (run_tests.ROOT / "dev").read_text().partition("configure build-asan")[2]
+    assert "-Dlibrary=true" in configured.partition(";;")[0]
+    env = run_tests.Runner("build-asan", "dev").env
+    assert env["FRAZIL_BUILD"] == str(run_tests.ROOT / "build-asan")
