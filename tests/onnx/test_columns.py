@@ -73,6 +73,13 @@ def test_they_are_those_of_the_parser():
     assert columns[1, "nodes_nodeids"].dtype == np.int64
 
 
+def test_models_with_functions_are_left_to_the_parser():
+    model = model_of(columns_of())
+    model.functions.add(name="f")
+    content = model.SerializeToString()
+    assert _columns.separated(content) == (content, {})
+
+
 def test_damaged_files_are_read_as_the_parser_does():
     """Or left to it."""
     content, draw, apart = model_of(columns_of()).SerializeToString(), random.Random(3), 0

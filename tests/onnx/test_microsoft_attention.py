@@ -131,6 +131,27 @@ def test_one_query_and_states_with_room(biased):
                [1, 1, 1])  # fmt: skip
 
 
+@pytest.mark.parametrize("queries, states", [(4, 2), (2, 2), (2, 4)])
+@pytest.mark.parametrize(
+    "rule, decays, rates",
+    [("linear", 0, 0), ("gated", 8, 0), ("delta", 0, 1), ("gated_delta", 1, 1)],
+)
+def test_linear_attention(rule, decays, rates, queries, states):
+    keys = floats(B, T, states, 8)
+    keys = (keys / np.linalg.norm(keys, axis=-1, keepdims=True)).reshape(B, T, -1)
+    given = [floats(B, T, queries * 8), keys, floats(B, T, states * 6), floats(B, states, 8, 6)]
+    given.append(-np.abs(floats(B, T, states * decays)) if decays else None)
+    given += [1 / (1 + np.exp(floats(B, T, states)))] if rates else []
+    options = {"q_num_heads": queries, "kv_num_heads": states, "update_rule": rule}
+    agrees("LinearAttention", given[: 6 if rates else 5 if decays else 4], options, [1, 1])
+
+
+def test_gates_of_linear_attention():
+    given = [floats(B, T, 4), floats(4), -np.abs(floats(4)), floats(B, T, 4)]
+    agrees("LinearAttentionGate", given, {}, [1, 1])
+    agrees("LinearAttentionGate", given[:3], {}, [1])
+
+
 @pytest.mark.parametrize("interleaved", [0, 1])
 @pytest.mark.parametrize("positions", [np.asarray([3]), R.integers(0, 10, (B, T))], ids=["1", "n"])
 def test_rotary_positions(positions, interleaved):

@@ -20,7 +20,7 @@ __all__ = ["COLUMNS", "Words", "separated"]
 COLUMNS = ("nodes_", "leaf_", "target_", "class_")  # how names of columns begin
 _LARGE = 1 << 20  # bytes of an attribute
 _PART = 1 << 22  # bytes that are decoded together
-_GRAPH, _NODE, _ATTRIBUTE = 7, 1, 5
+_GRAPH, _FUNCTION, _NODE, _ATTRIBUTE = 7, 25, 1, 5
 _NAME, _FLOATS, _INTS, _STRINGS = 1, 7, 8, 9
 _TYPE = 20
 _TYPES = {_FLOATS: 6, _INTS: 7, _STRINGS: 8}  # values of it
@@ -99,6 +99,8 @@ def _rest(view: Any, way: tuple[int, ...], columns: dict[Any, Any], node: int = 
     parts: list[Any] = []
     graphs = 0
     for number, kind, begin, at, end in _fields(view):
+        if number == _FUNCTION and len(way) == 3:  # nodes may be calls, which hand attributes on
+            raise _Other
         if number != way[0] or kind != _BYTES:
             parts.append(view[begin:end])
             continue

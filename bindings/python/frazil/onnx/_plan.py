@@ -252,6 +252,15 @@ class Body:
         return builder.finished(constants)
 
 
+def _laid(node: Node, order: Callable[..., Any], i: int, value: Any) -> Any:
+    """A constant in the memory order of input `i`. What is prepared for this node alone is not
+    kept in its own order besides."""
+    made = order(node.deliver(value, node.kind(i)), **node.attributes)
+    if isinstance(value, Host) and any(i in at for _, at in node.conversion.prepared):
+        value.forget()
+    return made
+
+
 class _Builder:
     def __init__(self, body: Body, values: dict[int, Any], run: Run) -> None:
         self.body, self.values, self.run = body, values, run
@@ -331,13 +340,14 @@ class _Builder:
             return _Step(node, node, None)
         given, inputs, quick = [], [], True
         for i, place in enumerate(node.inputs):
-            value, kind = values[place], node.kind(i)
-            made = node.deliver(value, kind)
-            if self._static(place):
-                order = node.conversion.laid.get(i)
-                if order is not None and made is not None:
-                    lay = functools.partial(order, made, **node.attributes)
-                    made = node.once(i, (value,), lay)
+            value, kind, static = values[place], node.kind(i), self._static(place)
+            order = node.conversion.laid.get(i) if static and value is not None else None
+            if order is None:
+                made = node.deliver(value, kind)
+            else:
+                lay = functools.partial(_laid, node, order, i, value)
+                made = node.once(i, (value,), lay)
+            if static:
                 inputs.append(self.constant(made))
             else:
                 quick = quick and (made is value or kind == RAW)

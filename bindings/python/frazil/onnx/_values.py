@@ -165,6 +165,10 @@ class Host:
             made = self._tensors[device] = to_tensor(self.array, device)
         return made
 
+    def forget(self) -> None:
+        """Gives up its tensors; who wants one gets a new one."""
+        self._tensors.clear()
+
     @property
     def key(self) -> Any:
         """What two of the same content have in common."""

@@ -172,7 +172,8 @@ def linear_attention(
     scale = scale or 1 / math.sqrt(q.shape[-1])
     gates = None if decay is None else fz.exp(heads(decay.astype("float32"), kv_num_heads))
     rates = None if beta is None else heads(beta.astype("float32"), beta.shape[-1])
-    count, steps = q_num_heads // kv_num_heads, []
+    q = repeated(q, max(kv_num_heads // q_num_heads, 1))
+    count, steps = max(q_num_heads // kv_num_heads, 1), []
     for i in range(t):
         new = v[:, :, i]
         if gates is not None:

@@ -14,7 +14,7 @@ from frazil import nn
 from frazil.nn.functional import apply_rotary
 from frazil.nn.functional import scaled_dot_product_attention as _attend
 from frazil.onnx._table import MICROSOFT, converts
-from frazil.onnx.attention import heads, joined, repeated
+from frazil.onnx.attention import heads, joined, linear_attention, repeated
 from frazil.onnx.products import product
 from frazil.onnx.recurrent import turned
 
@@ -339,6 +339,25 @@ def _sunk(scores: Any, sink: Any) -> Any:
     top = fz.maximum(fz.max(scores, axis=-1, keepdims=True), one)
     raised = fz.exp(scores - top)
     return raised / (fz.sum(raised, axis=-1, keepdims=True) + fz.exp(one - top))
+
+
+@converts("LinearAttention", domain=MICROSOFT)
+def linear(
+    query: Any, key: Any, value: Any, past_state: Any = None, decay: Any = None, beta: Any = None,
+    *, q_num_heads: int, kv_num_heads: int, chunk_size: int = 64, scale: float = 0.0,
+    update_rule: str = "gated_delta", state_window: int = 0,
+) -> Any:  # fmt: skip
+    _refuse("LinearAttention", state_window=state_window)
+    return linear_attention(
+        query, key, value, past_state, decay, beta, q_num_heads=q_num_heads,
+        kv_num_heads=kv_num_heads, scale=scale,
+    )  # fmt: skip
+
+
+@converts("LinearAttentionGate", domain=MICROSOFT)
+def linear_gate(a: Any, bias: Any, scale: Any, b: Any = None) -> Any:
+    decay = (scale * nn.softplus(a.astype("float32") + bias)).astype(a.dtype)
+    return decay, None if b is None else nn.sigmoid(b)
 
 
 @converts("RotaryEmbedding", domain=MICROSOFT)
