@@ -31,13 +31,13 @@ NUMBERS = """
 INTERPRETER = """
     array_function autograd bounds causes changed_while_read command_line convert convert_errors
     convert_fuzz cpp_names custom_derivatives data data_loader dlpack error_names export
-    export_errors export_functions export_identity export_loops export_models export_shapes
-    forms graph_mode import indexing leaving lending libraries list_operands long_loops
-    loop_steps loops lost_writes nn op package parameters places profile proof proof_guards
-    proof_hidden proof_moves proof_numbers proof_refused proof_watching pure pure_fuzz
-    pure_loops pure_state pure_threads quick_skip reported settings show small_calls taken_ways
-    tensor textbook threads trace traced_object transforms tree tree_modules tree_structures
-    ufuncs while_fuzz while_loops wrong_arguments wrong_input wrong_transforms
+    export_branches export_errors export_functions export_identity export_loops export_models
+    export_shapes forms graph_mode import indexing leaving lending libraries list_operands
+    long_loops loop_steps loops lost_writes nn op package parameters places profile proof
+    proof_guards proof_hidden proof_moves proof_numbers proof_refused proof_watching pure
+    pure_fuzz pure_loops pure_state pure_threads quick_skip reported settings show small_calls
+    taken_ways tensor textbook threads trace traced_object transforms tree tree_modules
+    tree_structures ufuncs while_fuzz while_loops wrong_arguments wrong_input wrong_transforms
 """.split()
 NIGHTLY = tuple(f"tests/python/test_{name}.py" for name in NUMBERS)
 OLDEST = 11

@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "core/backend.h"
+#include "tracer/choices.h"
 #include "tracer/explain.h"
 #include "tracer/tape_record.h"
 
@@ -224,6 +225,8 @@ void ScriptBuilder::OnRead(const Value& value, Reading how) {
   if (!host.ok()) return Refuse("the body reads a tensor whose device failed");
   Mark& mark = MarkOf(Mark::Kind::kNumber, value);
   std::memcpy(&mark.outcome, (*host)->data, SizeOf(value.dtype));
+  if (const auto& choices = Choices::Current(); choices && choices->outcome)
+    mark.outcome = *choices->outcome;
   if (observer_ && IsBool(value.dtype)) NoteState(&mark);
 }
 

@@ -5,9 +5,11 @@
 #include "bindings/python/convert.h"
 #include "bindings/python/functions.h"
 #include "bindings/python/host.h"
+#include "bindings/python/item.h"
 #include "bindings/python/movement.h"
 #include "core/cpu.h"
 #include "frozen/loaded.h"
+#include "tracer/choices.h"
 
 namespace frazil::python {
 namespace {
@@ -76,6 +78,50 @@ FZ_FAST(PutBack) {
   NoteWrite(&CellOf(a[0]));
   CellOf(a[0]).SetValue(CellOf(a[1]).value_ref());
   Py_RETURN_NONE;
+}
+
+FZ_FAST(Choose) {
+  FZ_ARGS(1, "choose(ways, /)");
+  tracer::Choices choices;
+  const Object ways = Object::Steal(PySequence_Tuple(a[0]));
+  if (!ways) return nullptr;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(ways.get()); ++i)
+    choices.given.push_back(PyLong_AsLongLong(PyTuple_GET_ITEM(ways.get(), i)));
+  if (PyErr_Occurred()) return nullptr;
+  tracer::Choices::Current() = std::move(choices);
+  Py_RETURN_NONE;
+}
+
+FZ_FAST(Chosen) {
+  FZ_ARGS(0, "chosen()");
+  Object list = Object::Steal(PyList_New(0));
+  auto& choices = tracer::Choices::Current();
+  for (const auto& [way, count] : choices ? choices->made : decltype(tracer::Choices::made)()) {
+    const Object pair = Object::Steal(Py_BuildValue("(LL)", (long long)way, (long long)count));
+    if (!list || !pair || PyList_Append(list.get(), pair.get()) < 0) return nullptr;
+  }
+  choices.reset();
+  return list.release();
+}
+
+FZ_FAST(Branch) {
+  FZ_ARGS(2, "branch(number, count, /)");
+  const int64_t count = PyLong_AsLongLong(a[1]);
+  if (PyErr_Occurred()) return nullptr;
+  if (!IsTensor(a[0]) || IsInexact(CellOf(a[0]).dtype())) {
+    PyErr_SetString(PyExc_TypeError, "[branch] needs a tensor of one bool or integer.");
+    return nullptr;
+  }
+  auto& choices = tracer::Choices::Current();
+  const size_t at = choices ? choices->made.size() : 0;
+  const bool chooses = choices && at < choices->given.size();
+  if (chooses) choices->outcome = static_cast<uint64_t>(choices->given[at]);
+  Object read = Object::Steal(Item(CellOf(a[0]), "branch"));
+  if (choices) choices->outcome.reset();
+  if (!read) return nullptr;
+  if (chooses) read = Object::Steal(PyLong_FromLongLong(choices->given[at]));
+  if (choices) choices->made.emplace_back(PyLong_AsLongLong(read.get()), count);
+  return PyErr_Occurred() ? nullptr : read.release();
 }
 
 FZ_FAST(Load) {
@@ -211,6 +257,10 @@ std::vector<FunctionRow> ProgramFunctions() {
        ValueOf},
       {"put_back(tensor, before, /)", "Undoes what was written to a tensor since `before`.",
        PutBack},
+      {"choose(ways, /)", "From now on branches take these ways: tracer/choices.h.", Choose},
+      {"chosen()", "The ways since choose(), each of how many; data decide again.", Chosen},
+      {"branch(number, count, /)", "Which of so many ways, by a number or as it was chosen.",
+       Branch},
       {"load_program(path, device, /)", "The program of a .frz file.", Load},
       {"texts_of(program, /)", "Its name, version, structure and text.", TextsOf},
       {"make_program(texts, tensors, /)", "A program of these and of its tensors by name.", Make},

@@ -28,6 +28,7 @@ _any_example = _fz.transforms.any_example
 _has_history = _fz.custom.has_history
 _run_aside = _fz.transforms.run_aside
 _is_batched = _fz.transforms.is_batched
+_INTEGERS = ("signed integer", "unsigned integer")
 
 
 def _name(fn):
@@ -117,6 +118,8 @@ def cond(
     _callable("cond", true_fun, false_fun)
     pred = _condition("cond", "pred", pred)
     if not _is_batched(pred):
+        if choosing and isinstance(pred, _fz.Tensor):
+            pred = _fz.program.branch(pred, 2)
         return true_fun(*operands) if pred else false_fun(*operands)
     results = [
         _state("cond", _name(fn) + "'s result", _taken(taken, fn, *operands))
@@ -140,9 +143,12 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
             f"[switch] index must be one integer, got {index.dtype.name} of shape {index.shape}."
         )
     if not _is_batched(index):
+        if choosing and isinstance(index, _fz.Tensor) and index.dtype.kind in _INTEGERS:
+            in_range = _fz.clip(index, 0, len(branches) - 1)
+            return branches[_fz.program.branch(in_range, len(branches))](*operands)
         n = _integer("[switch] index", index.item() if isinstance(index, _fz.Tensor) else index)
         return branches[min(max(n, 0), len(branches) - 1)](*operands)
-    if index.dtype.kind not in ("signed integer", "unsigned integer"):
+    if index.dtype.kind not in _INTEGERS:
         raise TypeError(
             f"[switch] index must be one integer, got {index.dtype.name} of shape {index.shape}."
         )
@@ -342,6 +348,8 @@ def scan(
 
 # fz.export sets it where programs of other lengths are to be alike.
 lengths_are_tensors = False
+# fz.export sets it: it says which branches are taken (tracer/choices.h), to have all of them.
+choosing = False
 
 
 def scanned_by_tensor(step, n, reverse, carry, xs):

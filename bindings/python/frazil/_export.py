@@ -8,7 +8,6 @@ Nothing that the function wrote stays: tensors are put back.
 
 from __future__ import annotations
 
-import inspect
 import re
 from contextlib import nullcontext
 from copy import copy
@@ -19,12 +18,23 @@ from frazil import _control, _export_file, _export_names, random
 from frazil import _export_loops as _loops
 from frazil import _export_program as _program
 from frazil import _frazil as _fz
+from frazil._export_arguments import (
+    CallOf,
+    argument_names,
+    call_of,
+    calls_of,
+    copied,
+    inputs_of,
+    mapped,
+    ones_of,
+    renewed,
+    require_shallow,
+)  # fmt: skip
 from frazil._export_ranges import Fails, Ranges, integers_of
 from frazil._export_sizes import Dim
 from frazil._frazil import Tensor, Traced
 from frazil._grad import no_grad
 from frazil._named import flag as _flag
-from frazil._structures import DEEPEST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -34,6 +44,7 @@ __all__ = ["Dim", "export"]
 
 _learnt, _put_back = _fz.program.learnt, _fz.program.put_back
 _value_of = _fz.program.value_of
+_WAYS = 32  # through `cond` and `switch` that are looked for beside those of the examples
 _CALLS = 12  # in which a call is learnt, or is not
 
 
@@ -118,15 +129,15 @@ def export(
 
 class _Exporter:
     def __init__(
-        self, fn: Any, name: str, pure: bool, call: _CallOf, dynamic: Mapping[Any, Any]
+        self, fn: Any, name: str, pure: bool, call: CallOf, dynamic: Mapping[Any, Any]
     ) -> None:
         self.fn, self.name, self.pure = fn, name, pure
         self.names = _program.Names()
         self.keywords = call[1]
-        _require_shallow("an argument", call[0])
+        require_shallow("an argument", call[0])
         self.own = _export_names.tensors_of_state(fn, call[0])
         args, self.as_given = self._apart(call[0])
-        self.arguments = _argument_names(fn, args, self.keywords)
+        self.arguments = argument_names(fn, args, self.keywords)
         self.inputs: list[tuple[str, Tensor]] = []  # of the first example
         self.structure = [
             self._structure(n, arg) for n, arg in zip(self.arguments, args, strict=True)
@@ -137,6 +148,8 @@ class _Exporter:
         self.ranks: list[int] = []  # of the tensors in it
         self.passed_as_one: frozenset[Any] = frozenset()  # pairs of inputs, in some example
         self.keeps_nothing = False  # known by calls with other tensors each
+        self.ways: tuple[int, ...] = ()  # that the first branches of `cond` and `switch` take
+        self.made: list[tuple[int, int]] = []  # those that all took in the last run, of how many
 
     # Arguments
 
@@ -177,12 +190,12 @@ class _Exporter:
             def one(x: Tensor) -> Tensor:
                 if apart or id(x) not in known:
                     value = _value_of(x)  # which others may hold, too
-                    mine = _copied(x) if value in values else x
+                    mine = copied(x) if value in values else x
                     values.add(value)
                     known[id(x)] = mine
                 return mine if apart else known[id(x)]
 
-            return [_mapped(one, x) for x in args]
+            return [mapped(one, x) for x in args]
 
         return walked(True), walked(False)
 
@@ -222,7 +235,7 @@ class _Exporter:
 
     def _example_sizes(self, args: list[Any]) -> dict[str, int]:
         sizes: dict[str, int] = {}
-        tensors = _inputs_of(args)
+        tensors = inputs_of(args)
         for i, axes in self.dims.items():
             for axis, dim in axes.items():
                 n = tensors[i].shape[axis]
@@ -236,7 +249,7 @@ class _Exporter:
 
     def _resized(self, args: list[Any], sizes: dict[str, int]) -> list[Any]:
         """The arguments at other sizes: what they hold, again and again."""
-        tensors = _inputs_of(args)
+        tensors = inputs_of(args)
         new: dict[int, Tensor] = {}
         for i, axes in self.dims.items():
             t = tensors[i]
@@ -255,41 +268,119 @@ class _Exporter:
                     f"{self.inputs[i][0]} is the same tensor as another input in an example, and "
                     "the function tells them apart: give their sizes the same names"
                 )
-        return [_mapped(lambda t: new.get(id(t), t), arg) for arg in args]
+        return [mapped(lambda t: new.get(id(t), t), arg) for arg in args]
 
     # Runs
 
-    def run(self, examples: Sequence[_CallOf], path: Any) -> None:
+    def run(self, examples: Sequence[CallOf], path: Any) -> None:
+        _control.choosing = True
+        try:
+            self._run(examples, path)
+        finally:
+            _control.choosing = False
+
+    def _run(self, examples: Sequence[CallOf], path: Any) -> None:
         given, as_given = [self.args], [self.as_given]
         for i, (args, keywords) in enumerate(examples, 1):
             args, together = self._apart(args)
             self._check_example(i, args, keywords)
             given.append(args)
             as_given.append(together)
+        made: list[Any] = [[] for _ in given]
+        whole: _program.Path | None = None
+        refused: _program.Refused | None = None
+        try:
+            whole = self._whole(given, as_given, [()] * len(given), made)
+        except _program.Refused as refusal:
+            refused = refusal  # perhaps as branches differ between sizes
+        if any(made):
+            whole = self._whole_with_ways(given, as_given, made) or whole
+        if whole is None:
+            assert refused is not None
+            raise refused
+        self._write(whole, path)
+
+    def _whole_with_ways(
+        self, given: list[Any], as_given: list[Any], made: list[Any]
+    ) -> _program.Path | None:
+        """With all ways through `cond` and `switch`; None if examples have to tell them."""
+        ways = self._other_ways(given, made)
+        more = [i for i, _ in ways]
+        dims = [dim for axes in self.dims.values() for dim in axes.values()]
+        before = [dict(vars(dim)) for dim in dims]
+        try:
+            return self._whole(
+                given + [given[i] for i in more], as_given + [as_given[i] for i in more],
+                [tuple(w for w, _ in taken) for taken in made] + [way for _, way in ways], None,
+            )  # fmt: skip
+        except Exception:
+            for dim, values in zip(dims, before, strict=True):
+                vars(dim).update(values)
+            return None
+
+    def _other_ways(self, given: list[Any], made: list[Any]) -> list[tuple[int, tuple[int, ...]]]:
+        """Ways through `cond` and `switch` that no example took, each with the example that it
+        begins like; the shortest first. Those that fail are left out: they are errors in programs.
+        """
+        found: list[tuple[int, tuple[int, ...]]] = []
+        known = {tuple(way for way, _ in taken) for taken in made}
+        open_ways = [(i, 0, taken) for i, taken in enumerate(made)]
+        for i, fixed, taken in open_ways:
+            for k in range(fixed, len(taken)):
+                before, count = tuple(way for way, _ in taken[:k]), taken[k][1]
+                for way in range(count):
+                    ways = (*before, way)
+                    if len(found) == _WAYS or any(one[: k + 1] == ways for one in known):
+                        continue
+                    self.ways = ways
+                    try:
+                        self._capture(given[i])
+                    except Exception:
+                        continue
+                    finally:
+                        self.ways = ()
+                    whole = tuple(way for way, _ in self.made)  # also where sizes are others
+                    known.add(whole)
+                    found.append((i, whole))
+                    open_ways.append((i, k + 1, self.made))
+        return found
+
+    def _whole(
+        self, given: list[Any], as_given: list[Any], ways: list[Any], made: list[Any] | None
+    ) -> _program.Path:
+        """The program of examples. `made`: gets the ways that each of them took."""
         count = len(given)
-        given += as_given
-        self.passed_as_one = frozenset(pair for args in as_given for pair in _ones_of(args))
+        given, ways = given + as_given, ways + ways
+        self.passed_as_one = frozenset(pair for args in as_given for pair in ones_of(args))
 
         def again(paths: Sequence[_program.Path]) -> list[int]:
             asked = {pair for p in paths for cells in p.asks for pair in combinations(cells, 2)}
-            return [count + i for i, args in enumerate(as_given) if asked & _ones_of(args)]
+            return [count + i for i, args in enumerate(as_given) if asked & ones_of(args)]
+
+        def capture(i: int, sizes: dict[str, int]) -> _program.Path:
+            self.ways = ways[i]
+            try:
+                return self._capture_at(given[i], sizes)
+            finally:
+                self.ways = ()
+                if made is not None and i < count and len(self.made) > len(made[i]):
+                    made[i] = self.made
 
         dims = {d.name: d for axes in self.dims.values() for d in axes.values()}
+        before = {name: dict(vars(dim)) for name, dim in dims.items()}
         ranges = Ranges(
             list(dims.values()),
             count,
             at=lambda i: self._example_sizes(given[i]),
-            capture=lambda i, sizes: self._capture_at(given[i], sizes),
+            capture=capture,
             elements=lambda i, sizes: self._elements(given[i], sizes),
             named=integers_of(self.fn, _export_names.modules_of(self.fn, self.args)),
             again=again,
         )
-        before = {name: dict(vars(dim)) for name, dim in dims.items()}
         try:
-            whole = ranges.whole()
+            return ranges.whole()
         except _program.OtherCalls as refusal:
-            whole = self._whole_by_tensors(ranges, before, refusal)
-        self._write(whole, path)
+            return self._whole_by_tensors(ranges, before, refusal)
 
     def _whole_by_tensors(
         self, ranges: Ranges, before: dict[str, Any], refusal: _program.Refused
@@ -311,7 +402,7 @@ class _Exporter:
 
     def _check_example(self, i: int, args: list[Any], keywords: tuple[str, ...]) -> None:
         first, self.inputs = self.inputs, []
-        names = _argument_names(self.fn, args, keywords)
+        names = argument_names(self.fn, args, keywords)
         structure = [self._structure(n, arg) for n, arg in zip(names, args, strict=True)]
         if structure != self.structure or keywords != self.keywords:
             raise ValueError(f"[export] examples[{i - 1}] has other arguments than example_args.")
@@ -327,7 +418,7 @@ class _Exporter:
 
     def _elements(self, args: list[Any], sizes: dict[str, int]) -> int:
         most = 0
-        for i, t in enumerate(_inputs_of(args)):
+        for i, t in enumerate(inputs_of(args)):
             n = 1
             for axis, extent in enumerate(t.shape):
                 dim = self.dims.get(i, {}).get(axis)
@@ -353,20 +444,20 @@ class _Exporter:
     def _capture(self, args: list[Any]) -> _program.Path:
         """What a call with these arguments does, as one path."""
         path, known = self._what_it_does(args)
-        path.one = _ones_of(args)
+        path.one = ones_of(args)
         path.asks = self._asks(args, path, known)
         return path
 
     def _what_it_does(self, args: list[Any]) -> tuple[_program.Path, Any]:
         self.names.inputs = {}
-        for i, t in enumerate(_inputs_of(args)):
+        for i, t in enumerate(inputs_of(args)):
             self.names.inputs.setdefault(id(t), i)
             self.names.kept.append(t)
         roots = _export_names.roots_of(self.fn, dict(zip(self.arguments, args, strict=True)))
         state = [
             (n, t) for n, t in _export_names.named_tensors(roots) if id(t) not in self.names.inputs
         ]
-        with _PutBack([*(t for _, t in state), *_inputs_of(args)]) as again:
+        with _PutBack([*(t for _, t in state), *inputs_of(args)]) as again:
             for n, t in [*state, ("random.state", random._default.state)]:
                 self.names.know(n, t)
             self.names.kept += again.before
@@ -394,7 +485,7 @@ class _Exporter:
 
     def _asks(self, args: list[Any], path: _program.Path, known: Any) -> dict[Any, str]:
         """What the function tells apart of what may be one tensor, with the line where it does."""
-        tensors = _inputs_of(args)
+        tensors = inputs_of(args)
         asks = {}
         for a, b, origin in known["asked"]:
             for pair in {tuple(sorted((x, y))) for x in self._refs(a, tensors)
@@ -433,14 +524,14 @@ class _Exporter:
 
     def _differs(self, args: list[Any], path: _program.Path, groups: Any) -> bool:
         """Whether other things are done where inputs are one tensor, by a run that has them so."""
-        tensors = _inputs_of(args)
+        tensors = inputs_of(args)
         first = {i: group[0][1] for group in groups for _, i in group}
         if any(tensors[i].shape != tensors[k].shape for i, k in first.items()):
             return True
         one = {id(tensors[i]): tensors[k] for i, k in first.items()}
         try:
             other, _ = self._what_it_does(
-                [_mapped(lambda t: one.get(id(t), t), arg) for arg in args]
+                [mapped(lambda t: one.get(id(t), t), arg) for arg in args]
             )
         except Exception:
             return True
@@ -471,18 +562,20 @@ class _Exporter:
         count = len(args) - len(self.keywords)
 
         def call(fn: Any, *before: Any) -> Any:
-            given = _anew(args) if anew else args
+            given = renewed(args) if anew else args
             named = dict(zip(self.keywords, given[count:], strict=True))
             return fn(*before, tuple(given[:count]), named)
 
         for _ in range(_CALLS):
+            _fz.program.choose(self.ways)
             try:
                 result = call(lambda by_place, named: traced(*by_place, **named))
-                _require_shallow("its result", [result])
-                self.ranks = [t.ndim for t in _inputs_of([result])]
+                require_shallow("its result", [result])
+                self.ranks = [t.ndim for t in inputs_of([result])]
             except RuntimeError as error:
                 raise _refusal_of(error) from None
             finally:
+                self.made = _fz.program.chosen()
                 again.values()
             known = call(_learnt, traced)
             if known is not None:
@@ -626,125 +719,12 @@ class _PutBack:
                 t.grad = grad
 
 
-_CallOf = tuple[list[Any], tuple[str, ...]]  # arguments, the last of which have these names
-
-
-def call_of(op: str, args: Any, kwargs: Any) -> _CallOf:
-    """Arguments of a call, checked. For fz.onnx.save, too."""
-    if not isinstance(args, (tuple, list)):
-        raise TypeError(
-            f"[{op}] example_args must be a tuple of arguments, got {type(args).__name__}: write "
-            "(x,) for one."
-        )
-    if kwargs is None:
-        return list(args), ()
-    if not isinstance(kwargs, dict) or not all(isinstance(key, str) for key in kwargs):
-        raise TypeError(
-            f"[{op}] kwargs must be a dict of arguments by their names, got "
-            f"{type(kwargs).__name__}: write kwargs={{'mask': mask}}."
-        )
-    return [*args, *kwargs.values()], tuple(kwargs)
-
-
-def calls_of(op: str, examples: Any, kwargs: Any) -> list[_CallOf]:
-    """Those of examples, which are pairs if there are arguments by keyword."""
-    calls = []
-    for i, example in enumerate(examples):
-        if kwargs is None:
-            calls.append(call_of(op, example, None))
-            continue
-        if not isinstance(example, (tuple, list)) or len(example) != 2:
-            raise TypeError(
-                f"[{op}] examples[{i}] must be a pair of a tuple and a dict, as kwargs are given, "
-                f"got {type(example).__name__}: write ((x,), {{'mask': mask}})."
-            )
-        args, by_keyword = example
-        if isinstance(by_keyword, dict) and by_keyword.keys() == kwargs.keys():
-            by_keyword = {key: by_keyword[key] for key in kwargs}
-        calls.append(call_of(op, args, by_keyword))
-    return calls
-
-
-def _require_shallow(what: str, items: list[Any]) -> None:
-    """Arguments and results are nests as deep as programs are loaded."""
-    level = items
-    for _ in range(DEEPEST + 1):
-        nests = [x for x in level if isinstance(x, (list, tuple, dict))]
-        level = [item for x in nests for item in (x.values() if isinstance(x, dict) else x)]
-        if not level:
-            return
-    raise TypeError(
-        f"[export] {what} is over {DEEPEST} lists, tuples and dicts deep: put its tensors into "
-        "fewer ones."
-    )
-
-
-def _argument_names(fn: Any, args: list[Any], keywords: tuple[str, ...]) -> list[str]:
-    forward = getattr(fn, "forward", None) if isinstance(fn, _fz.ModuleBase) else None
-    count = len(args) - len(keywords)
-    try:
-        signature = inspect.signature(forward or fn)
-        signature.bind(*args[:count], **dict.fromkeys(keywords))
-        bound = signature.bind_partial(*args[:count])
-    except ValueError:  # a builtin does not tell
-        return [*(f"x{i}" for i in range(count)), *keywords]
-    except TypeError as error:
-        raise TypeError(f"[export] example_args do not fit: {error}.") from None
-    names: list[str] = []
-    for name, value in bound.arguments.items():
-        several = bound.signature.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL
-        names += [f"{name}.{i}" for i in range(len(value))] if several else [name]
-    return [*names, *keywords]
-
-
-def _inputs_of(args: Sequence[Any]) -> list[Tensor]:
-    """The tensors that are inputs, in the order of _Exporter._structure; those of a result."""
-    found: list[Tensor] = []
-    for x in args:
-        if isinstance(x, Tensor):
-            found.append(x)
-        elif not _export_names.holds_state(x) and isinstance(x, (list, tuple, dict)):
-            found += _inputs_of(list(x.values()) if isinstance(x, dict) else x)
-    return found
-
-
-def _copied(x: Tensor) -> Tensor:
-    return _fz.copy(x.detach()).requires_grad_(x.requires_grad)
-
-
-def _anew(args: list[Any]) -> list[Any]:
-    """The arguments in other tensors of the same content."""
-    new = {id(t): t.detach().requires_grad_(t.requires_grad) for t in _inputs_of(args)}
-    return [_mapped(lambda t: new.get(id(t), t), arg) for arg in args]
-
-
 def _refuse_changes(known: Any) -> None:
     if any(changes for _, changes, _ in known["paths"]):
         raise _program.Refused(
             "it changes Python objects besides tensors (a list, a dict, an attribute, a name): "
             "keep in tensors what a program has to remember"
         )
-
-
-def _ones_of(args: list[Any]) -> frozenset[Any]:
-    """Pairs of inputs that are one tensor."""
-    at: dict[int, list[Any]] = {}
-    for i, t in enumerate(_inputs_of(args)):
-        at.setdefault(id(t), []).append(("p", i))
-    return frozenset(pair for refs in at.values() for pair in combinations(refs, 2))
-
-
-def _mapped(f: Callable[[Tensor], Tensor], x: Any) -> Any:
-    """An argument with other tensors as its inputs."""
-    if isinstance(x, Tensor):
-        return f(x)
-    if _export_names.holds_state(x):
-        return x
-    if isinstance(x, tuple) and hasattr(x, "_fields"):
-        return type(x)(*[_mapped(f, item) for item in x])
-    if type(x) in (list, tuple):
-        return type(x)(_mapped(f, item) for item in x)
-    return {key: _mapped(f, item) for key, item in x.items()} if type(x) is dict else x
 
 
 def _first_difference(a: Any, b: Any) -> tuple[Any, Any] | None:

@@ -2,6 +2,7 @@
 
 # Written by tools/gen_stubs.py. Do not edit.
 import builtins
+from collections.abc import Sequence
 from os import PathLike
 from typing import (
     Any,
@@ -11,7 +12,10 @@ from frazil._frazil import Tensor
 
 __all__ = [
     "about",
+    "branch",
     "call",
+    "choose",
+    "chosen",
     "explain",
     "learnt",
     "load_program",
@@ -25,8 +29,17 @@ __all__ = [
 def about(program: Any, /) -> dict[str, Any]:
     """What a program says of itself, and its tensors."""
 
+def branch(number: Tensor, count: builtins.int, /) -> builtins.int:
+    """Which of so many ways, by a number or as it was chosen."""
+
 def call(program: Any, inputs: list[Any], tensors: list[Tensor], /) -> list[Tensor]:
     """One call, over lists of tensors."""
+
+def choose(ways: Sequence[builtins.int], /) -> None:
+    """From now on branches take these ways: tracer/choices.h."""
+
+def chosen() -> list[tuple[builtins.int, builtins.int]]:
+    """The ways since choose(), each of how many; data decide again."""
 
 def explain(program: Any, /) -> str:
     """Every recording and plan, a line each."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from frazil._export import _Exporter, _tensors_in, call_of, calls_of
+from frazil._export import _Exporter, _tensors_in
+from frazil._export_arguments import call_of, calls_of
 from frazil._export_program import Refused
 from frazil._export_sizes import Dim
 from frazil._frazil import Traced, __version__

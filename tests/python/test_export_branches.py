@@ -1,0 +1,136 @@
+"""fz.export of cond and switch: all of their branches, also those that no example takes."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import frazil as fz
+
+
+def exported(tmp_path, fn, args, **options):
+    path = tmp_path / "program.frz"
+    fz.export(fn, args, path, **options)
+    return fz.load_program(path)
+
+
+def array(*numbers):
+    return fz.asarray(np.asarray(numbers, "float32"))
+
+
+def same(a, b):
+    return np.asarray(a).tobytes() == np.asarray(b).tobytes()
+
+
+def steps(x, k):
+    y = fz.cond(x.sum() > 0, lambda v: v * 2, lambda v: v - 1, x)
+    y = fz.switch(k, [lambda v: v + 1, lambda v: v * v, fz.exp], y)
+    return fz.cond(y.max() > 3, lambda v: v / 2, lambda v: v, y)
+
+
+@pytest.mark.parametrize("pure", [False, True])
+def test_one_example_is_enough(tmp_path, pure):
+    args = array(1, 2, 3), fz.asarray(1)
+    g = exported(tmp_path, steps, args, dynamic={0: {0: "n"}}, pure=pure)
+    numbers = np.random.default_rng(0).normal(size=8).astype("float32")
+    for n, k, scale in itertools.product((1, 3, 8), (-3, 0, 1, 2, 7), (-1, 1, 0.1, -5)):
+        x, index = fz.asarray(numbers[:n] * np.float32(scale)), fz.asarray(k)
+        assert same(g(x, index), steps(x, index))
+
+
+def test_nothing_changes_and_eager_calls_go_by_their_data(tmp_path):
+    x = array(1, 2)
+    before = steps(x, fz.asarray(0)).tolist()
+    exported(tmp_path, steps, (x, fz.asarray(0)))
+    assert steps(x, fz.asarray(0)).tolist() == before
+    assert steps(-x, fz.asarray(5)).tolist() == np.asarray(fz.exp(-x - 1)).tolist()
+
+
+def test_nested_branches_and_an_example_of_another_one(tmp_path):
+    def f(x):
+        def inner(v):
+            return fz.cond(v[0] > 5, lambda w: w * 10, lambda w: w + 100, v)
+
+        return fz.cond(x.sum() > 0, inner, lambda v: -v, x)
+
+    for more in ([], [(array(-1, 0),)], [(array(9, 0),), (array(-1, 0),)]):
+        g = exported(tmp_path, f, (array(1, 2),), examples=more)
+        for x in (array(1, 2), array(7, 1), array(-3, 1)):
+            assert same(g(x), f(x))
+
+
+def test_branches_beside_an_if_of_python(tmp_path):
+    def f(x):
+        if x[0] > 0:
+            x = x * 3
+        return fz.cond(x.sum() > 4, lambda v: v - 1, lambda v: v + 1, x)
+
+    g = exported(tmp_path, f, (array(1, 2),))
+    for x in (array(1, 2), array(0.5, 0)):
+        assert same(g(x), f(x))
+    with pytest.raises(RuntimeError, match="reads False, and was exported with True alone"):
+        g(array(-1, 2))
+
+
+def test_branches_in_loops(tmp_path):
+    def f(x, n):
+        def body(i, s):
+            return fz.cond(s.sum() > 10, lambda v: v - 7, lambda v: v * 2, s)
+
+        return fz.fori_loop(0, n, body, x)
+
+    g = exported(tmp_path, f, (array(1, 2, 3), fz.asarray(3)))
+    for n, scale in itertools.product(range(9), (1, -1, 5)):
+        x, count = array(1, 2, 3) * scale, fz.asarray(n)
+        assert same(g(x, count), f(x, count))
+
+
+def test_a_branch_that_raises_is_left_to_examples(tmp_path):
+    def fails(x):
+        raise ValueError("no such number")
+
+    def f(x):
+        return fz.cond(x.sum() > 0, lambda v: v * 2, fails, x)
+
+    g = exported(tmp_path, f, (array(1, 2),))
+    assert same(g(array(3, 4)), f(array(3, 4)))
+    with pytest.raises(RuntimeError, match="export it with an example that takes this branch"):
+        g(array(-1, -2))
+
+
+def test_a_training_step_that_is_left_out_if_it_is_no_number(tmp_path):
+    model = fz.nn.Linear(3, 1)
+    optimizer = fz.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+
+    def step(x, y):
+        loss = ((model(x)[:, 0] - y) ** 2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        with fz.no_grad():
+            for p in model.parameters():
+                p[...] = fz.cond(
+                    fz.isfinite(loss), lambda p, g: p - 0.1 * g, lambda p, g: p, p, p.grad
+                )
+        return loss
+
+    x, y = fz.asarray(np.eye(3, dtype="float32")), array(1, 2, 3)
+    g = exported(tmp_path, step, (x, y))
+    for target in (y, y * np.nan, y * 2, y * np.inf, y):
+        assert same(g(x, target), step(x, target))
+    for name, value in g.state_dict().items():
+        assert same(value, model.state_dict()[name])
+
+
+def test_more_ways_than_are_looked_for(tmp_path):
+    def f(x):
+        for i in range(8):
+            x = fz.cond(x[i] > 0, lambda v: v * 1.5, lambda v: v - 0.25, x)
+        return x
+
+    x = array(*range(1, 9))
+    g = exported(tmp_path, f, (x,))
+    assert same(g(x), f(x))
+    with pytest.raises(RuntimeError, match="export it with an example"):
+        for signs in itertools.product((1, -1), repeat=8):
+            given = x * array(*signs)
+            assert same(g(given), f(given))
