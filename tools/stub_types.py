@@ -235,6 +235,7 @@ RESULTS = {
     "program.value_of": "builtins.int",
     "program.put_back": "None",
     "program.choose": "None",
+    "program.chooses": "builtins.bool",
     "program.chosen": "list[tuple[builtins.int, builtins.int]]",
     "program.branch": "builtins.int",
     "program.load_program": "Any",

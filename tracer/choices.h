@@ -17,6 +17,8 @@ struct Choices {
   std::vector<int64_t> given;  // of the first branches; of the others data decide
   std::vector<std::pair<int64_t, int64_t>> made;  // which of how many
   std::optional<uint64_t> outcome;
+  int64_t reads = 0;  // of numbers; a loop may never end for data that are not its branch's
+  static constexpr int64_t kMostReads = 4096;
 
   // This thread's; empty while nobody chooses.
   static std::optional<Choices>& Current();

@@ -4,6 +4,7 @@
 
 #include "core/apply.h"
 #include "core/backend.h"
+#include "tracer/choices.h"
 
 namespace frazil::python {
 namespace {
@@ -72,6 +73,10 @@ PyObject* Item(const Tensor& x, const char* op) {
     const bool method = std::string_view(op) == "item";  // for int(x) NumPy has a TypeError
     return Raise(method ? ValueError(message) : TypeError(message));
   }
+  if (auto& choices = tracer::Choices::Current();
+      choices && !choices->given.empty() && ++choices->reads > tracer::Choices::kMostReads)
+    return Raise(RuntimeError("[export] a branch that no example takes reads over ",
+                              tracer::Choices::kMostReads, " numbers."));
   const ValueRef value = x.value_ref();  // reading may run code that replaces the cell's content
   if (Status s = Read(*value, Reading::kNumber); !s.ok()) return Raise(s);
   const auto host = OnHost(*value);

@@ -92,6 +92,11 @@ FZ_FAST(Choose) {
   Py_RETURN_NONE;
 }
 
+FZ_FAST(Chooses) {
+  FZ_ARGS(0, "chooses()");
+  return PyBool_FromLong(tracer::Choices::Current().has_value());
+}
+
 FZ_FAST(Chosen) {
   FZ_ARGS(0, "chosen()");
   Object list = Object::Steal(PyList_New(0));
@@ -258,6 +263,7 @@ std::vector<FunctionRow> ProgramFunctions() {
       {"put_back(tensor, before, /)", "Undoes what was written to a tensor since `before`.",
        PutBack},
       {"choose(ways, /)", "From now on branches take these ways: tracer/choices.h.", Choose},
+      {"chooses()", "Whether this thread's branches are written down.", Chooses},
       {"chosen()", "The ways since choose(), each of how many; data decide again.", Chosen},
       {"branch(number, count, /)", "Which of so many ways, by a number or as it was chosen.",
        Branch},

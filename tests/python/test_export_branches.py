@@ -1,6 +1,7 @@
 """fz.export of cond and switch: all of their branches, also those that no example takes."""
 
 import itertools
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -134,3 +135,99 @@ def test_more_ways_than_are_looked_for(tmp_path):
         for signs in itertools.product((1, -1), repeat=8):
             given = x * array(*signs)
             assert same(g(given), f(given))
+
+
+def test_a_branch_that_never_ends_is_left_to_examples(tmp_path):
+    def down(n):
+        return fz.while_loop(lambda n: n != 0, lambda n: n - 1, n)
+
+    def f(n):
+        return fz.cond(n <= 0, lambda n: n, down, n)
+
+    g = exported(tmp_path, f, (fz.asarray(-1),))
+    assert g(fz.asarray(-5)).item() == -5
+    with pytest.raises(RuntimeError, match="export it with an example that takes this branch"):
+        g(fz.asarray(3))
+    g = exported(tmp_path, f, (fz.asarray(3),))
+    assert [g(fz.asarray(n)).item() for n in (-5, 0, 1, 9)] == [-5, 0, 0, 0]
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
+def test_what_a_branch_wrote_before_it_failed_is_put_back(tmp_path, error):
+    kept, norm = array(1, 2), fz.nn.BatchNorm1d(3)
+
+    def fails(x):
+        kept[...] = kept * 0
+        norm(fz.ones((4, 3)))
+        fz.random.normal((3,))
+        raise error("no")
+
+    def f(x):
+        return fz.cond(x.sum() > 0, lambda v: v + kept, fails, x)
+
+    def now():
+        return [np.asarray(t).tobytes() for t in (kept, fz.random.get_state(), *norm.buffers())]
+
+    before = now()
+    if error is ValueError:
+        g = exported(tmp_path, f, (array(1, 2),))
+        assert same(g(array(3, 4)), array(4, 6))
+    else:
+        with pytest.raises(error, match="no"):
+            exported(tmp_path, f, (array(1, 2),))
+    assert now() == before
+    assert f(array(1, 2)).tolist() == [2, 4]
+    with pytest.raises(error, match="no"):  # by its data again
+        f(array(-1, -2))
+
+
+_count = fz.asarray(np.asarray([5, 6], "float32"))
+
+
+def test_globals_that_branches_write_are_states(tmp_path):
+    def f(x):
+        def doubled(v):
+            _count[...] = _count * 2
+            return v + _count
+
+        return fz.cond(x.sum() > 0, doubled, lambda v: v - _count, x)
+
+    before = _count.tolist()
+    g = exported(tmp_path, f, (array(1, 2),))
+    assert _count.tolist() == before
+    assert list(g.state_dict()) == ["_count"]
+    for x in (array(1, 2), array(-1, 0), array(3, 4)):
+        assert same(g(x), f(x))
+    assert same(g.state_dict()["_count"], _count)
+
+
+def test_branches_of_rules_for_gradients(tmp_path):
+    @fz.custom_vjp
+    def scaled(x):
+        return x * 2
+
+    def forward(x):
+        return fz.cond(x.sum() > 0, lambda v: v * 2, lambda v: v - 1, x), x
+
+    def backward(x, g):
+        return (fz.cond(x[0] > 1, lambda g: g * 3, lambda g: g * 5, g),)
+
+    scaled.defvjp(forward, backward)
+    f = fz.grad(lambda x: (scaled(x) * x).sum())
+    g = exported(tmp_path, f, (array(1, 2),))
+    for x in (array(1, 2), array(2, 2), array(-1, -2), array(3, -9)):
+        assert same(g(x), f(x))
+
+
+def test_threads_that_export_at_once(tmp_path):
+    def export(i):
+        path = tmp_path / f"{i}.frz"
+        for _ in range(5):
+            fz.export(steps, (array(1, 2, 3), fz.asarray(1)), path)
+        return fz.load_program(path)
+
+    with ThreadPoolExecutor(3) as pool:
+        programs = list(pool.map(export, range(3)))
+    for g, k, scale in itertools.product(programs, (0, 1, 2), (-1, 1, 0.1)):
+        x, index = array(1, 2, 3) * scale, fz.asarray(k)
+        assert same(g(x, index), steps(x, index))

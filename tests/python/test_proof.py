@@ -331,6 +331,22 @@ def test_without_proof_the_body_always_runs():
     assert program.skipped == 0 and "not proved" not in program.f.explain()
 
 
+def test_calls_of_lists_that_nobody_else_holds():
+    program = Program("""
+def one(x, *, sign=1):
+    if x.sum() > 0: return x * sign
+    return -x
+class Named(dict):
+    pass
+@trace
+def f(x):
+    y = one(*[x * 2])
+    return one(*[y + 1], **Named(sign=2))
+""")
+    program.calls(20)
+    assert program.skipped > 0
+
+
 def test_what_may_be_asked_for():
     with pytest.raises(ValueError, match="strict=True asks for a proof"):
         fz.trace(lambda x: x, strict=True, proof=False)

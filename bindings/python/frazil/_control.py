@@ -28,6 +28,8 @@ _any_example = _fz.transforms.any_example
 _has_history = _fz.custom.has_history
 _run_aside = _fz.transforms.run_aside
 _is_batched = _fz.transforms.is_batched
+# fz.export says which branches are taken (tracer/choices.h), to have all of them.
+_chooses = _fz.program.chooses
 _INTEGERS = ("signed integer", "unsigned integer")
 
 
@@ -118,7 +120,7 @@ def cond(
     _callable("cond", true_fun, false_fun)
     pred = _condition("cond", "pred", pred)
     if not _is_batched(pred):
-        if choosing and isinstance(pred, _fz.Tensor):
+        if isinstance(pred, _fz.Tensor) and _chooses():
             pred = _fz.program.branch(pred, 2)
         return true_fun(*operands) if pred else false_fun(*operands)
     results = [
@@ -143,7 +145,7 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
             f"[switch] index must be one integer, got {index.dtype.name} of shape {index.shape}."
         )
     if not _is_batched(index):
-        if choosing and isinstance(index, _fz.Tensor) and index.dtype.kind in _INTEGERS:
+        if isinstance(index, _fz.Tensor) and index.dtype.kind in _INTEGERS and _chooses():
             in_range = _fz.clip(index, 0, len(branches) - 1)
             return branches[_fz.program.branch(in_range, len(branches))](*operands)
         n = _integer("[switch] index", index.item() if isinstance(index, _fz.Tensor) else index)
@@ -348,8 +350,6 @@ def scan(
 
 # fz.export sets it where programs of other lengths are to be alike.
 lengths_are_tensors = False
-# fz.export sets it: it says which branches are taken (tracer/choices.h), to have all of them.
-choosing = False
 
 
 def scanned_by_tensor(step, n, reverse, carry, xs):

@@ -9,6 +9,7 @@ Nothing that the function wrote stays: tensors are put back.
 from __future__ import annotations
 
 import re
+import threading
 from contextlib import nullcontext
 from copy import copy
 from itertools import combinations
@@ -45,6 +46,7 @@ __all__ = ["Dim", "export"]
 _learnt, _put_back = _fz.program.learnt, _fz.program.put_back
 _value_of = _fz.program.value_of
 _WAYS = 32  # through `cond` and `switch` that are looked for beside those of the examples
+_turns = threading.RLock()  # of threads: what one writes and puts back, another would read
 _CALLS = 12  # in which a call is learnt, or is not
 
 
@@ -273,11 +275,8 @@ class _Exporter:
     # Runs
 
     def run(self, examples: Sequence[CallOf], path: Any) -> None:
-        _control.choosing = True
-        try:
+        with _turns:
             self._run(examples, path)
-        finally:
-            _control.choosing = False
 
     def _run(self, examples: Sequence[CallOf], path: Any) -> None:
         given, as_given = [self.args], [self.as_given]

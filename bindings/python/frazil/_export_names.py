@@ -81,7 +81,8 @@ def _add_function(fn: Any, roots: list[tuple[str, Any]], seen: set[int]) -> None
             found.append((name, cell.cell_contents))
         except ValueError:  # nothing is in it yet
             continue
-    found += [(n, fn.__globals__[n]) for n in fn.__code__.co_names if n in fn.__globals__]
+    names = dict.fromkeys(_names_in(fn.__code__))
+    found += [(n, fn.__globals__[n]) for n in names if n in fn.__globals__]
     for name, caught in found:
         module = _parameters.module_of(caught)
         value = module if _is_module(module) else caught
@@ -90,6 +91,14 @@ def _add_function(fn: Any, roots: list[tuple[str, Any]], seen: set[int]) -> None
         elif not isinstance(value, (types.ModuleType, type)):
             roots.append((name, value))
     return None
+
+
+def _names_in(code: types.CodeType) -> Iterator[str]:
+    """The names that it looks up, and that functions written within it do."""
+    yield from code.co_names
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType):
+            yield from _names_in(inner)
 
 
 def named_tensors(roots: list[tuple[str, Any]]) -> Iterator[tuple[str, Tensor]]:

@@ -15,6 +15,7 @@ __all__ = [
     "branch",
     "call",
     "choose",
+    "chooses",
     "chosen",
     "explain",
     "learnt",
@@ -37,6 +38,9 @@ def call(program: Any, inputs: list[Any], tensors: list[Tensor], /) -> list[Tens
 
 def choose(ways: Sequence[builtins.int], /) -> None:
     """From now on branches take these ways: tracer/choices.h."""
+
+def chooses() -> builtins.bool:
+    """Whether this thread's branches are written down."""
 
 def chosen() -> list[tuple[builtins.int, builtins.int]]:
     """The ways since choose(), each of how many; data decide again."""
