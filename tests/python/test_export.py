@@ -4,6 +4,7 @@ import contextlib
 import copy
 import hashlib
 import pickle
+from collections import namedtuple
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -121,6 +122,42 @@ def test_named_tuples_in_and_out(tmp_path):
         g((x, {"speed": speed}), options)
     with pytest.raises(ValueError, match=r"options.rest was 0.5 when it was exported"):
         g(state, State(None, 2.0))
+
+
+Pair = namedtuple("Pair", "a b")
+Renamed = namedtuple("Renamed", "a def", rename=True)
+
+
+class Doubled(Pair):
+    def __new__(cls, a):
+        return super().__new__(cls, a, a * 2)
+
+
+def test_named_tuples_that_classes_make_in_ways_of_their_own(tmp_path):
+    x, y = normal(3), normal(3, seed=1)
+    g = exported(tmp_path, lambda p: Doubled(p.a + p.b), (Doubled(x),))
+    assert bits(g(Pair(x, y))) == bits(Doubled(x + y))
+    g = exported(tmp_path, lambda p: Renamed(p.a, p[1] * 2), (Renamed(x, y),))
+    assert g(Renamed(y, x))._fields == ("a", "_1") and bits(g(Renamed(y, x))) == bits((y, x * 2))
+
+    class Marked(Pair):
+        pass
+
+    marked = Marked(x, y)
+    marked.more = y
+    claims = type("Claims", (tuple,), {"_fields": ("a", "b")})((x,))
+    for p in (marked, claims):
+        with pytest.raises(TypeError, match=f"p is of type {type(p).__name__}: a program takes"):
+            exported(tmp_path, lambda p: p[0], (p,))
+
+    def f(x):
+        result = Marked(x, x)
+        result.more = 1
+        return result
+
+    for pure in (False, True):
+        with pytest.raises(ValueError, match="result holds an object of type Marked"):
+            exported(tmp_path, f, (x,), pure=pure)
 
 
 def test_modules_in_nests_of_arguments(tmp_path):

@@ -231,3 +231,14 @@ def test_threads_that_export_at_once(tmp_path):
     for g, k, scale in itertools.product(programs, (0, 1, 2), (-1, 1, 0.1)):
         x, index = array(1, 2, 3) * scale, fz.asarray(k)
         assert same(g(x, index), steps(x, index))
+
+
+def test_sizes_at_which_the_example_takes_another_way(tmp_path):
+    def f(x):
+        return fz.cond(x.sum() > 0, lambda v: v * 2, lambda v: v - 1, x)
+
+    g = exported(tmp_path, f, (array(1, -3, 5),), dynamic={0: {0: "n"}})
+    numbers = np.random.default_rng(0).normal(size=40).astype("float32")
+    for n, sign in itertools.product((1, 2, 3, 40), (1, -1)):
+        x = fz.asarray(numbers[:n] * np.float32(sign))
+        assert same(g(x), f(x))

@@ -26,6 +26,7 @@ from frazil._export_arguments import (
     calls_of,
     copied,
     inputs_of,
+    is_named,
     mapped,
     ones_of,
     renewed,
@@ -46,6 +47,7 @@ __all__ = ["Dim", "export"]
 _learnt, _put_back = _fz.program.learnt, _fz.program.put_back
 _value_of = _fz.program.value_of
 _WAYS = 32  # through `cond` and `switch` that are looked for beside those of the examples
+_TRIES = 8  # to put them together
 _turns = threading.RLock()  # of threads: what one writes and puts back, another would read
 _CALLS = 12  # in which a call is learnt, or is not
 
@@ -164,7 +166,7 @@ class _Exporter:
             return {"state": path}
         if x is None or isinstance(x, (bool, int, float, str)):
             return {"fixed": x}
-        if isinstance(x, tuple) and hasattr(x, "_fields"):
+        if is_named(x):
             items = zip(x._fields, x, strict=True)
             fields = [[key, self._structure(f"{path}.{key}", item)] for key, item in items]
             return {"named": [type(x).__name__, fields]}
@@ -175,9 +177,9 @@ class _Exporter:
             return {"dict": [[key, self._structure(f"{path}.{key}", x[key])] for key in x]}
         raise TypeError(
             f"[export] {path} is of type {type(x).__name__}: a program takes tensors, numbers, "
-            "strings, lists, (named) tuples and dicts of strings, and keeps modules, optimizers "
-            f"and generators. Make arrays tensors by fz.asarray, and bind what is fixed before: "
-            f"functools.partial(fn, {path}=...)."
+            "strings, lists, tuples, named tuples of fields alone and dicts of strings, and keeps "
+            "modules, optimizers and generators. Make arrays tensors by fz.asarray, and bind what "
+            f"is fixed before: functools.partial(fn, {path}=...)."
         )
 
     def _apart(self, args: list[Any]) -> tuple[list[Any], list[Any]]:
@@ -288,34 +290,59 @@ class _Exporter:
         made: list[Any] = [[] for _ in given]
         whole: _program.Path | None = None
         refused: _program.Refused | None = None
+        before = self._ranges()
         try:
             whole = self._whole(given, as_given, [()] * len(given), made)
         except _program.Refused as refusal:
             refused = refusal  # perhaps as branches differ between sizes
         if any(made):
-            whole = self._whole_with_ways(given, as_given, made) or whole
+            whole = self._whole_with_ways(given, as_given, made, before) or whole
         if whole is None:
             assert refused is not None
             raise refused
         self._write(whole, path)
 
     def _whole_with_ways(
-        self, given: list[Any], as_given: list[Any], made: list[Any]
+        self, given: list[Any], as_given: list[Any], made: list[Any], before: list[Any]
     ) -> _program.Path | None:
-        """With all ways through `cond` and `switch`; None if examples have to tell them."""
-        ways = self._other_ways(given, made)
-        more = [i for i, _ in ways]
+        """With the ways through `cond` and `switch` that fit together, all if they do; None if
+        examples have to tell them. `before`: the ranges of sizes that are asked for, which data
+        narrow that take other ways at other sizes.
+        """
+        after = self._ranges()
+        whole: _program.Path | None = None
+        kept: list[tuple[int, tuple[int, ...]]] = []
+        left = [self._other_ways(given, made)]
+        for _ in range(_TRIES):
+            if not left:
+                break
+            some = left.pop()
+            more = [i for i, _ in kept + some]
+            ways = [tuple(w for w, _ in taken) for taken in made] + [w for _, w in kept + some]
+            self._range_over(before)
+            try:
+                whole = self._whole(
+                    given + [given[i] for i in more], as_given + [as_given[i] for i in more],
+                    ways, None,
+                )  # fmt: skip
+            except (_program.OtherCalls, _program.OtherReads):  # sizes are in the way
+                break
+            except Exception:
+                half = len(some) // 2
+                left += [part for part in (some[half:], some[:half]) if part and part != some]
+                continue
+            kept += some
+            after = self._ranges()
+        self._range_over(after)
+        return whole
+
+    def _ranges(self) -> list[dict[str, Any]]:
+        return [dict(vars(dim)) for axes in self.dims.values() for dim in axes.values()]
+
+    def _range_over(self, ranges: list[dict[str, Any]]) -> None:
         dims = [dim for axes in self.dims.values() for dim in axes.values()]
-        before = [dict(vars(dim)) for dim in dims]
-        try:
-            return self._whole(
-                given + [given[i] for i in more], as_given + [as_given[i] for i in more],
-                [tuple(w for w, _ in taken) for taken in made] + [way for _, way in ways], None,
-            )  # fmt: skip
-        except Exception:
-            for dim, values in zip(dims, before, strict=True):
-                vars(dim).update(values)
-            return None
+        for dim, values in zip(dims, ranges, strict=True):
+            vars(dim).update(values)
 
     def _other_ways(self, given: list[Any], made: list[Any]) -> list[tuple[int, tuple[int, ...]]]:
         """Ways through `cond` and `switch` that no example took, each with the example that it
@@ -642,7 +669,7 @@ class _Exporter:
                 return {"output": len(order) - 1}
             if x is None or isinstance(x, (bool, int, float, str)):
                 return {"fixed": x}
-            if isinstance(x, tuple) and hasattr(x, "_fields"):
+            if is_named(x):
                 fields = [[n, walk(v)] for n, v in zip(x._fields, x, strict=True)]
                 return {"named": [type(x).__name__, fields]}
             if type(x) in (list, tuple):

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 __all__ = [
-    "CallOf", "argument_names", "call_of", "calls_of", "copied", "inputs_of", "mapped", "ones_of",
-    "renewed", "require_shallow",
+    "CallOf", "argument_names", "call_of", "calls_of", "copied", "inputs_of", "is_named", "mapped",
+    "ones_of", "renewed", "require_shallow",
 ]  # fmt: skip
 
 CallOf = tuple[list[Any], tuple[str, ...]]  # arguments, the last of which have these names
@@ -60,6 +60,13 @@ def calls_of(op: str, examples: Any, kwargs: Any) -> list[CallOf]:
             by_keyword = {key: by_keyword[key] for key in kwargs}
         calls.append(call_of(op, args, by_keyword))
     return calls
+
+
+def is_named(x: Any) -> bool:
+    """Whether it is a named tuple, of which a program knows the fields."""
+    fields = getattr(x, "_fields", None)
+    named = isinstance(x, tuple) and hasattr(x, "_make") and isinstance(fields, tuple)
+    return named and len(fields) == len(x) and getattr(x, "__dict__", None) in (None, {})
 
 
 def require_shallow(what: str, items: list[Any]) -> None:
@@ -129,8 +136,8 @@ def mapped(f: Callable[[Tensor], Tensor], x: Any) -> Any:
         return f(x)
     if _export_names.holds_state(x):
         return x
-    if isinstance(x, tuple) and hasattr(x, "_fields"):
-        return type(x)(*[mapped(f, item) for item in x])
+    if is_named(x):
+        return type(x)._make([mapped(f, item) for item in x])
     if type(x) in (list, tuple):
         return type(x)(mapped(f, item) for item in x)
     return {key: mapped(f, item) for key, item in x.items()} if type(x) is dict else x

@@ -110,7 +110,7 @@ def _make(structure: Any) -> _Make:
         name, fields = what
         makes = [_make(item) for _, item in fields]
         tuple_of: Any = collections.namedtuple  # of names that type checkers do not know
-        cls = tuple_of(name, [key for key, _ in fields])
+        cls = tuple_of(name, [key for key, _ in fields], rename=True)
         return lambda outputs: cls(*[make(outputs) for make in makes])
     makes = [_make(item) for item in what]
     if kind == "list":
@@ -167,7 +167,9 @@ def _check(item: Any, tensor: str, numbers: list[int], depth: int) -> None:
             _check(inner, tensor, numbers, depth + 1)
         if kind == "named":  # which names can be, the standard library knows
             make: Any = collections.namedtuple  # of names that type checkers do not know
-            make(what[0], [key for key, _ in fields])
+            names = tuple(key for key, _ in fields)
+            if make(what[0], names, rename=True)._fields != names:  # "_1" is one that it gives
+                raise ValueError(f"{names} are no fields of a named tuple")
     elif kind in ("list", "tuple"):
         for inner in what:
             _check(inner, tensor, numbers, depth + 1)
