@@ -336,11 +336,17 @@ def test_calls_of_lists_that_nobody_else_holds():
 def one(x, *, sign=1):
     if x.sum() > 0: return x * sign
     return -x
+class One:
+    def __call__(self, x, *, sign=1):
+        return one(x, sign=sign)
 class Named(dict):
     pass
+made = One()
 @trace
 def f(x):
     y = one(*[x * 2])
+    y = made(*[y + 1]) + made(*[y], **Named(sign=2))
+    if bool(*[y.sum() > 0]): y = y + 1
     return one(*[y + 1], **Named(sign=2))
 """)
     program.calls(20)

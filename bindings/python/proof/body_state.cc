@@ -138,9 +138,10 @@ bool BodyState::AddFrame(const Frame* frame, bool through_c, bool innermost, Nes
   if (known.writes_names && places_.empty()) return false;  // names that nobody compares
   const int offset = OffsetIn(*known.view, frame);
   const CodeView::Instruction at = known.view->At(offset);
-  int depth = innermost || through_c ? at.depth : frame->stack_top - code->co_nlocalsplus;
+  int depth = frame->stack_top - code->co_nlocalsplus;
+  if (innermost || through_c) depth = at.depth;
   // f(*args, **named): the stack points at a list, or a mapping, that the call has let go.
-  if (through_c && at.op == CALL_FUNCTION_EX) depth -= 1 + (at.argument & 1);
+  if ((innermost || through_c) && at.op == CALL_FUNCTION_EX) depth -= 1 + (at.argument & 1);
   if (depth < 0) return false;
   now->words.push_back(reinterpret_cast<uint64_t>(code));
   const auto [no, yes] = innermost ? known.view->Branches(offset) : std::pair(-1, -1);
