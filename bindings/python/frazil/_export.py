@@ -167,8 +167,8 @@ class _Exporter:
         if x is None or isinstance(x, (bool, int, float, str)):
             return {"fixed": x}
         if is_named(x):
-            items = zip(x._fields, x, strict=True)
-            fields = [[key, self._structure(f"{path}.{key}", item)] for key, item in items]
+            named = zip(x._fields, x, strict=True)
+            fields = [[key, self._structure(f"{path}.{key}", item)] for key, item in named]
             return {"named": [type(x).__name__, fields]}
         if type(x) in (list, tuple):
             items = [self._structure(f"{path}.{i}", item) for i, item in enumerate(x)]

@@ -65,8 +65,9 @@ def calls_of(op: str, examples: Any, kwargs: Any) -> list[CallOf]:
 def is_named(x: Any) -> bool:
     """Whether it is a named tuple, of which a program knows the fields."""
     fields = getattr(x, "_fields", None)
-    named = isinstance(x, tuple) and hasattr(x, "_make") and isinstance(fields, tuple)
-    return named and len(fields) == len(x) and getattr(x, "__dict__", None) in (None, {})
+    if not isinstance(x, tuple) or not isinstance(fields, tuple) or not hasattr(x, "_make"):
+        return False
+    return len(fields) == len(x) and not getattr(x, "__dict__", None)
 
 
 def require_shallow(what: str, items: list[Any]) -> None:
