@@ -79,7 +79,10 @@ def matmul_bits(
         )
     if groups is not None:
         raise ValueError("[onnx] MatMulNBits with g_idx, which is deprecated, is not supported.")
-    y = a @ b if scales is None else (a @ b.astype("float32")) * scales
+    if scales is None:
+        y = a @ b
+    else:  # widened in the order of its memory
+        y = (a @ fz.matrix_transpose(fz.matrix_transpose(b).astype("float32"))) * scales
     return y if bias is None else y + bias
 
 
