@@ -95,6 +95,16 @@ def test_states_and_scores(unidirectional):
     agrees("MultiHeadAttention", [*given, floats(36), bits(B, T)], options, [1, 1, 1, 1])
 
 
+@pytest.mark.parametrize("queries, keys", [(2, S), (T, S), (S, T), (1, S), (40, 70)])
+def test_the_last_query_sees_all_keys(queries, keys):
+    options = {"num_heads": HEADS, "unidirectional": 1}
+    given = [floats(B, queries, 12), floats(B, keys, 12), floats(B, keys, 12), floats(36)]
+    agrees("MultiHeadAttention", given, options, [1])
+    agrees("MultiHeadAttention", [*given, bits(B, keys)], options, [1, 1, 1, 1], rtol=2e-3)
+    past = [floats(B, HEADS, 3, 4), floats(B, HEADS, 3, 4)]
+    agrees("MultiHeadAttention", [*given, None, None, *past], options, [1, 1, 1])
+
+
 def one_model(name, arrays, count=1, **options):
     names, outputs = [n if v is not None else "" for n, v in arrays.items()], range(count)
     node = helper.make_node(name, names, [f"y{i}" for i in outputs], domain="com.microsoft",

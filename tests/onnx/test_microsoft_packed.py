@@ -3,7 +3,8 @@
 import ml_dtypes
 import numpy as np
 import pytest
-from small_models import agrees, drawn
+from onnx import helper
+from small_models import agrees, answers, drawn, model_of, thrice
 
 import frazil as fz
 
@@ -34,6 +35,30 @@ def test_products(bits, zeros, k, size):
         return
     agrees("MatMulNBits", given, {"K": k, "N": n, "bits": bits, "block_size": size}, [1],
            fixed=(1, 2, 3, 5))  # fmt: skip
+
+
+@pytest.mark.parametrize("level, bound", [(0, 1e-5), (1, 1e-5), (2, 1e-3), (4, 1e-3)])
+def test_weights_of_16_bits_where_less_is_allowed(level, bound):
+    """Whatever the size of a column; nearer to the exact products than onnxruntime."""
+    k, n = 100, 6
+    b, scales = packed(n, 4, 16), np.abs(floats(n, 4)) + np.float32(0.1)
+    scales *= np.float32([[1e-9], [1e-5], [1], [1e5], [0], [1e9]])
+    q = np.stack([b & 15, b >> 4], axis=-1).reshape(n, 4, 32) - 8.0
+    w = (q * scales[:, :, None]).reshape(n, -1)[:, :k]
+    options = {"K": k, "N": n, "bits": 4, "block_size": 32, "accuracy_level": level}
+    node = helper.make_node("MatMulNBits", ["x", "b", "s", "", "", "c"], ["y"],
+                            domain="com.microsoft", **options)  # fmt: skip
+    c = np.zeros(n, np.float32)
+    model = model_of([node], [("x", "float32", (3, k))], ["y"],
+                     [("b", b), ("s", scales), ("c", c)], ["com.microsoft"])  # fmt: skip
+    x = floats(3, k)
+    size = np.linalg.norm(x, axis=1)[:, None] * np.linalg.norm(w, axis=1)
+
+    def error(y):
+        return (np.abs(y - x @ w.T) / np.where(size > 0, size, 1)).max()
+
+    own, other = error(thrice(model, x)), error(answers(model, {"x": x})[0])
+    assert own < bound and (level < 4 or own < other)
 
 
 @pytest.mark.parametrize("kind", [0, 1])
@@ -76,9 +101,6 @@ def test_rows_of_4_bits(axis, along, shape, dtype):
 
 def test_scales_are_constants_also_of_models_that_train():
     """So that weights are unpacked once."""
-    from onnx import helper
-    from small_models import model_of
-
     node = helper.make_node("MatMulNBits", ["x", "b", "s"], ["y"], domain="com.microsoft", K=32,
                             N=4, bits=4, block_size=16)  # fmt: skip
     model = model_of([node], [("x", "float32", ("n", 32))], ["y"],

@@ -4,7 +4,7 @@ constant and of computed weights."""
 import numpy as np
 import pytest
 from onnx import helper
-from small_models import drawn, model_of, thrice
+from small_models import answers, drawn, model_of, thrice
 
 import frazil as fz
 
@@ -77,6 +77,31 @@ def test_zeros_alone_have_a_scale():
     model = model_of([node], [("x", "float32", (2, 3))], ["y", "scale", "zero"])
     y, scale, zero = fz.onnx.load(model)(np.zeros((2, 3), np.float32))
     assert (scale.item(), zero.item()) == (1.0, 0) and not np.asarray(y).any()
+
+
+def test_numbers_between_two_integers_round_as_in_onnxruntime():
+    """An integer that differs here differs by much at the end of a deep model."""
+    node = helper.make_node("DynamicQuantizeLinear", ["x"], ["y", "scale", "zero"])
+    model = model_of([node], [("x", "float32", (None,))], list(node.output))
+    rng = np.random.default_rng(4)
+    for low, high in ((-1, 1.55), (-0.3, 7.1), (0, 3), (-2, 0)):
+        scale = np.float32(np.float32(high) - np.float32(low)) / np.float32(255)
+        x = ((rng.integers(-300, 300, 4000) + 0.5) * scale).astype(np.float32)
+        x = np.concatenate([x, np.nextafter(x, np.float32(9)), np.nextafter(x, np.float32(-9))])
+        x = np.append(np.clip(x, low, high), [low, high]).astype(np.float32)
+        for got, wanted in zip(thrice(model, x), answers(model, {"x": x}), strict=True):
+            np.testing.assert_array_equal(got, wanted, strict=True)
+
+
+@pytest.mark.filterwarnings("error")
+def test_casts_of_what_fits_in_no_integer_do_not_warn():
+    """As models with distances in logarithms have them: of 0."""
+    steps = (("Shape", {}), ("Cast", {"to": 1}), ("Log", {}), ("Cast", {"to": 7}))
+    nodes = [helper.make_node(name, ["xabc"[i]], ["abcy"[i]], **options)
+             for i, (name, options) in enumerate(steps)]  # fmt: skip
+    model = model_of(nodes, [("x", "float32", (None,))], ["y"])
+    x = np.zeros(0, np.float32)
+    np.testing.assert_array_equal(thrice(model, x), answers(model, {"x": x})[0])
 
 
 def test_free_extents_may_be_negative():

@@ -57,7 +57,8 @@ def cast_array(array: Any, to: int, saturate: int = 1, round_mode: str = "up") -
         return wide.astype(np.int8).astype(dtype)
     if array.dtype.kind == "V" and dtype.kind not in "fV":  # through the dtype that holds all
         return array.astype(np.float32).astype(dtype)
-    return array.astype(dtype)
+    with np.errstate(invalid="ignore", over="ignore"):  # not finite, or too large
+        return array.astype(dtype)
 
 
 def cast_value(x: Any, to: int, saturate: int = 1, round_mode: str = "up") -> Any:

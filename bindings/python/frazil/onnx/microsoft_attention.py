@@ -53,7 +53,8 @@ def _attended(
     past: int | None, scores: bool = False,
 ) -> tuple[Any, Any]:  # fmt: skip
     """(n, t, heads * width) of (n, heads, t or s, width), and the scores if they are wanted.
-    `past`: a query sees as many keys more than it has queries before it; None: it sees all."""
+    `past`: a query sees as many keys more than it has queries before it, and the last one all, as
+    onnxruntime has it where there are more keys; None: all see all."""
     t, s = q.shape[2], k.shape[2]
     scale = scale or 1 / math.sqrt(q.shape[-1])
     total = bias
@@ -64,7 +65,8 @@ def _attended(
     if causal and past == 0 and t == s and total is None and not scores:
         return joined(_attend(q, k, v, is_causal=True, scale=scale)), None
     if causal:
-        seen = fz.arange(s).reshape((1, s)) <= fz.arange(t).reshape((t, 1)) + past
+        row = fz.arange(t).reshape((t, 1))
+        seen = (fz.arange(s).reshape((1, s)) <= row + past) | (row == t - 1)
         hidden = _hiding(seen, -math.inf, q.dtype)
         total = hidden if total is None else total + hidden
     if not scores:

@@ -37,9 +37,11 @@ def _of_blocks(v: Any, size: int, axis: int, extent: int) -> Any:
 
 @converts("Blocks", domain=OWN)
 def blocks(
-    b: Any, scales: Any, zeros: Any = None, *, K: int, N: int, block_size: int, bits: int = 4
-) -> Any:
-    """Of MatMulNBits: the matrix (K, N) of floats; two inputs that are not needed any more."""
+    b: Any, scales: Any, zeros: Any = None, *, K: int, N: int, block_size: int, bits: int = 4,
+    accuracy_level: int = 0,
+) -> Any:  # fmt: skip
+    """Of MatMulNBits: the matrix (K, N) of floats, what its columns are to be multiplied by, and an
+    input that is not needed any more. Columns are stored in 16 bits where less is allowed."""
     count = -(-K // block_size)
     if 0 in b.shape:
         return fz.zeros((K, N), dtype=scales.dtype), None, None
@@ -51,8 +53,13 @@ def blocks(
     else:
         zero = zeros.reshape((N, count, 1)).astype("float32")
     w = (q - zero) * scales.reshape((N, count, 1)).astype("float32")
-    w = w.reshape((N, count * block_size))[:, :K].astype(scales.dtype)
-    return fz.matrix_transpose(w), None, None
+    w = w.reshape((N, count * block_size))[:, :K]
+    if accuracy_level < 2 or scales.dtype.name != "float32":
+        return fz.matrix_transpose(w.astype(scales.dtype)), None, None
+    # Of the largest in a column, so that none is too large or too small for 16 bits.
+    most = fz.max(fz.abs(w), axis=1, keepdims=True)
+    most = fz.where(most > 0, most, fz.ones_like(most))
+    return fz.matrix_transpose((w / most).astype("float16")), most.reshape((N,)), None
 
 
 @converts(
@@ -63,7 +70,8 @@ def matmul_bits(
     a: Any, b: Any, scales: Any = None, zeros: Any = None, groups: Any = None, bias: Any = None, *,
     accuracy_level: int = 0, weight_prepacked: int = 0,
 ) -> Any:  # fmt: skip
-    """The product is computed in floats, whatever accuracy it may have."""
+    """The product is computed in floats, whatever accuracy it may have; scales of its columns are
+    given with weights in 16 bits, as `Blocks` made them."""
     if weight_prepacked:
         raise ValueError(
             f"[onnx] MatMulNBits with weights packed for a device ({weight_prepacked}) is not "
@@ -71,7 +79,10 @@ def matmul_bits(
         )
     if groups is not None:
         raise ValueError("[onnx] MatMulNBits with g_idx, which is deprecated, is not supported.")
-    y = a @ b
+    if scales is None:
+        y = a @ b
+    else:  # widened in the order of its memory
+        y = (a @ fz.matrix_transpose(fz.matrix_transpose(b).astype("float32"))) * scales
     return y if bias is None else y + bias
 
 
