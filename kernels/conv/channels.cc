@@ -27,10 +27,13 @@ struct Taps {
   int64_t step;  // elements from an output's window to the next one's
 };
 
+template <typename V, typename S>
+constexpr int64_t kLanesOf = int64_t{sizeof(V)} / int64_t{sizeof(S)};
+
 // `places` outputs next to each other, of `vectors` vectors of channels.
 template <typename V, int places, int vectors, typename S>
 struct Tile {
-  static constexpr int64_t kLanes = int64_t{sizeof(V) / sizeof(S)};
+  static constexpr int64_t kLanes = kLanesOf<V, S>;
   V sums[places][vectors];
 
   template <bool first>
@@ -78,7 +81,7 @@ void InBlocks(int64_t channels, int64_t lanes, const F& block) {
 template <typename V, int vectors, typename S>
 [[gnu::always_inline]] inline void Blocks(const Taps<S>& t, int64_t count, int64_t end, int64_t* c,
                                           const S** weight, S* out) {
-  constexpr int64_t kWidth = vectors * int64_t{sizeof(V) / sizeof(S)};
+  constexpr int64_t kWidth = vectors * kLanesOf<V, S>;
   for (; *c + kWidth <= end; *c += kWidth, *weight += t.count * kWidth) {
     int64_t x = 0;
     for (; x + 2 <= count; x += 2) Some<V, 2, vectors>(t, *weight, x, *c, out);
@@ -90,7 +93,7 @@ template <typename V, int vectors, typename S>
 // weights do.
 template <typename V, typename S>
 [[gnu::always_inline]] inline void Outputs(const Taps<S>& t, int64_t count, S* out) {
-  constexpr int64_t kLanes = int64_t{sizeof(V) / sizeof(S)};
+  constexpr int64_t kLanes = kLanesOf<V, S>;
   const S* weight = t.weights;
   int64_t c = 0;
   Blocks<V, 4>(t, count, t.channels, &c, &weight, out);
