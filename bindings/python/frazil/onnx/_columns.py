@@ -198,7 +198,8 @@ def _strings(data: Any) -> tuple[Any, int]:
     begins, sizes = begins[:count], sizes[:count]
     if ends[count - 1] > len(data) or sizes.max() > 127:
         raise _Other
-    codes, words, left = np.zeros(count, np.uint8), [], np.arange(count)
+    words: list[bytes] = []
+    codes, left = np.zeros(count, np.uint8), np.arange(count)
     while len(left):
         begin = int(begins[left[0]])
         word = data[begin + 2 : begin + 2 + int(sizes[left[0]])]

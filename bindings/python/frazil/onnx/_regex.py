@@ -164,7 +164,8 @@ class Pattern:
         if op is c.SUBPATTERN:
             return self._built(value[3], (flags | value[1]) & ~value[2], after)
         if op in (c.MAX_REPEAT, c.MIN_REPEAT):
-            return self._repeated(*value, flags, after)
+            low, high, body = value
+            return self._repeated(low, high, body, flags, after)
         if op is c.AT:
             self._placed = True
             return self._state([after], place=self._place(value, flags))

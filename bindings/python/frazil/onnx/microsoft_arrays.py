@@ -238,18 +238,18 @@ def crop_and_resize(
     ys, xs = places[0][:, :, None], places[1][:, None, :]
     which = images.reshape((-1, 1, 1))
 
-    def at(row: Any, column: Any) -> Any:
+    def pick(row: Any, column: Any) -> Any:
         limits = zip((row, column), x.shape[2:], strict=True)
         row, column = (fz.clip(v, 0, n - 1).astype("int64") for v, n in limits)
         return fz.moveaxis(fz.moveaxis(x, 1, -1)[which, row, column], -1, 1)
 
     if mode == "nearest":
-        found = at(fz.floor(ys + 0.5), fz.floor(xs + 0.5))
+        found = pick(fz.floor(ys + 0.5), fz.floor(xs + 0.5))
     else:
         top, left = fz.floor(ys), fz.floor(xs)
         down, right = (ys - top)[:, None], (xs - left)[:, None]
-        upper = at(top, left) + (at(top, left + 1) - at(top, left)) * right
-        lower = at(top + 1, left) + (at(top + 1, left + 1) - at(top + 1, left)) * right
+        upper = pick(top, left) + (pick(top, left + 1) - pick(top, left)) * right
+        lower = pick(top + 1, left) + (pick(top + 1, left + 1) - pick(top + 1, left)) * right
         found = upper + (lower - upper) * down
     shown = (inside[0][:, :, None] & inside[1][:, None, :])[:, None]
     return fz.where(shown, found, fz.full((), extrapolation_value, dtype=x.dtype))

@@ -61,10 +61,9 @@ def _attended(
     if mask is not None:
         hidden = _hiding(_shown(mask, q.shape[0], t, s), fill, q.dtype)
         total = hidden if total is None else total + hidden
-    causal = past is not None and t > 1
-    if causal and past == 0 and t == s and total is None and not scores:
+    if past == 0 and 1 < t == s and total is None and not scores:
         return joined(_attend(q, k, v, is_causal=True, scale=scale)), None
-    if causal:
+    if past is not None and t > 1:
         row = fz.arange(t).reshape((t, 1))
         seen = (fz.arange(s).reshape((1, s)) <= row + past) | (row == t - 1)
         hidden = _hiding(seen, -math.inf, q.dtype)
