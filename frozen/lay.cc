@@ -1,8 +1,12 @@
 #include "frozen/lay.h"
 
+#include <algorithm>
+#include <cstring>
+#include <utility>
 #include <vector>
 
-#include "core/functions/ops.h"
+#include "core/layout.h"
+#include "core/memory/storage.h"
 
 namespace frazil::frozen {
 namespace {
@@ -53,19 +57,54 @@ class Uses {
   std::vector<bool> turned_, otherwise_;
 };
 
+// Blocks of which both sides stay in the first-level cache.
+constexpr int64_t kBlock = 16;
+
+template <typename T>
+void Turn(const char* from, int64_t rows, int64_t cols, char* to) {
+  for (int64_t r = 0; r < rows; r += kBlock) {
+    for (int64_t c = 0; c < cols; c += kBlock) {
+      for (int64_t i = r; i < std::min(r + kBlock, rows); ++i) {
+        for (int64_t j = c; j < std::min(c + kBlock, cols); ++j)
+          std::memcpy(to + (j * rows + i) * sizeof(T), from + (i * cols + j) * sizeof(T),
+                      sizeof(T));
+      }
+    }
+  }
+}
+
+void Turn(int64_t size, const char* from, int64_t rows, int64_t cols, char* to) {
+  switch (size) {
+    case 1:
+      return Turn<char[1]>(from, rows, cols, to);
+    case 2:
+      return Turn<char[2]>(from, rows, cols, to);
+    case 4:
+      return Turn<char[4]>(from, rows, cols, to);
+    case 8:
+      return Turn<char[8]>(from, rows, cols, to);
+    default:
+      return Turn<char[16]>(from, rows, cols, to);
+  }
+}
+
 }  // namespace
 
 Status LayWeights(const Program& program, absl::Span<Tensor> tensors) {
   const Uses uses(program);
   for (size_t i = 0; i < tensors.size(); ++i) {
-    Tensor& t = tensors[i];
-    if (!uses.OnlyTurned(i) || !(t.device() == Device()) ||
-        t.size() * SizeOf(t.dtype()) > kMostBytes)
+    const Value& v = *tensors[i].value();
+    if (!uses.OnlyTurned(i) || !(v.device == Device()) || !v.ready() || v.layout->rank != 2 ||
+        !v.layout->dense || v.immediate)
       continue;
-    const Tensor turned = ops::permute_dims(t, {1, 0});
-    const Tensor laid = ops::permute_dims(Apply(OpId::k_copy, {&turned}), {1, 0});
-    FZ_RETURN_IF_ERROR(laid.status());
-    t.SetValue(laid.value_ref());
+    const int64_t rows = v.dims()[0], cols = v.dims()[1], size = SizeOf(v.dtype);
+    const int64_t bytes = rows * cols * size;
+    if (rows < 2 || cols < 2 || bytes > kMostBytes) continue;
+    FZ_ASSIGN_OR_RETURN(StorageRef memory, Allocate(size_t(bytes)));
+    char* const data = memory->data;
+    Turn(size, v.data, rows, cols, data);
+    const LayoutRef layout = Intern({rows, cols}, {1, rows});
+    tensors[i].SetValue(Value::Make(v.dtype, v.device, layout.get(), std::move(memory), data));
   }
   return absl::OkStatus();
 }

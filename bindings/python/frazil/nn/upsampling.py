@@ -127,7 +127,7 @@ def _between(x, axis, old, new, step, align_corners, cubic):
     whole = [math.floor(a) for a in at]
     rest = [a - w for a, w in zip(at, whole, strict=True)]
     total = None
-    for parts in zip(*(_weights(r, cubic) for r in rest), strict=True):
+    for parts in zip(*[_weights(r, cubic) for r in rest], strict=True):
         j, weights = parts[0][0], [weight for _, weight in parts]
         columns = [min(max(w + j, 0), old - 1) for w in whole]
         weighted = part(x, axis, columns) * along(weights, axis, x.ndim, x)
