@@ -2,8 +2,8 @@
 
 namespace frazil::tracer {
 
-std::optional<Choices>& Choices::Current() {
-  static thread_local std::optional<Choices> choices;
+std::unique_ptr<Choices>& Choices::Current() {
+  static thread_local std::unique_ptr<Choices> choices;
   return choices;
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -20,8 +21,8 @@ struct Choices {
   int64_t reads = 0;  // of numbers; a loop may never end for data that are not its branch's
   static constexpr int64_t kMostReads = 4096;
 
-  // This thread's; empty while nobody chooses.
-  static std::optional<Choices>& Current();
+  // This thread's; null while nobody chooses.
+  static std::unique_ptr<Choices>& Current();
 };
 
 }  // namespace frazil::tracer

@@ -88,13 +88,13 @@ FZ_FAST(Choose) {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(ways.get()); ++i)
     choices.given.push_back(PyLong_AsLongLong(PyTuple_GET_ITEM(ways.get(), i)));
   if (PyErr_Occurred()) return nullptr;
-  tracer::Choices::Current() = std::move(choices);
+  tracer::Choices::Current() = std::make_unique<tracer::Choices>(std::move(choices));
   Py_RETURN_NONE;
 }
 
 FZ_FAST(Chooses) {
   FZ_ARGS(0, "chooses()");
-  return PyBool_FromLong(tracer::Choices::Current().has_value());
+  return PyBool_FromLong(tracer::Choices::Current() != nullptr);
 }
 
 FZ_FAST(Chosen) {

@@ -40,8 +40,11 @@ class Scratch {
   // User code that runs in the middle of a multiplication (a signal handler) has buffers of its
   // own.
   static Scratch& ThisThread() {
-    static thread_local Scratch scratch;
-    Scratch* found = &scratch;
+    // Elsewhere: of memory that threads have from the start a process has little for libraries that
+    // are opened later (glibc: 1.6 KB together).
+    static thread_local std::unique_ptr<Scratch> scratch;
+    if (!scratch) scratch = std::make_unique<Scratch>();
+    Scratch* found = scratch.get();
     for (int i = LongWork::Interruptions(); i > 0; --i) {
       if (!found->inner_) found->inner_ = std::make_unique<Scratch>();
       found = found->inner_.get();

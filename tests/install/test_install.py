@@ -18,6 +18,7 @@ OWN_OP = Path(__file__).with_name("own_op")
 SAVED = Path(__file__).with_name("saved")
 TRANSFORM = Path(__file__).with_name("transform")
 LARGEST = 8_000_000  # bytes of libfrazil.so without symbols
+MOST_OF_THREADS = 1024  # bytes of each thread: glibc has 1664 for all libraries opened later
 GOLDEN = ROOT / "tests" / "frozen" / "golden_1.frz"
 
 
@@ -191,5 +192,8 @@ def test_missing_libraries_are_named_with_their_packages(tmp_path):
 def test_the_library_is_small(libraries, tmp_path):
     run("strip", "-o", tmp_path / "stripped", libraries / "libfrazil.so")
     assert (tmp_path / "stripped").stat().st_size < LARGEST
+    segments = run("readelf", "-lW", libraries / "libfrazil.so").splitlines()
+    (threads,) = (line.split() for line in segments if line.split()[:1] == ["TLS"])
+    assert int(threads[5], 16) < MOST_OF_THREADS
     shown = run("nm", "-DC", "--defined-only", libraries / "libfrazil_fourier.so")
     assert [line.split()[-1] for line in shown.splitlines()] == ["frz_fourier_of"]
