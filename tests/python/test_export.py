@@ -9,28 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from exports import bits, exported, normal
 
 import frazil as fz
 from frazil import _export_file, nn, optim
-
-
-def bits(x):
-    """Every tensor of a nest as bytes."""
-    if isinstance(x, fz.Tensor):
-        return np.asarray(x.detach()).tobytes()
-    if isinstance(x, dict):
-        return {key: bits(value) for key, value in x.items()}
-    return [bits(item) for item in x] if isinstance(x, (list, tuple)) else x
-
-
-def exported(tmp_path, fn, args, **options):
-    path = tmp_path / "program.frz"
-    fz.export(fn, args, path, **options)
-    return fz.load_program(path)
-
-
-def normal(*shape, seed=0):
-    return fz.asarray(np.random.default_rng(seed).normal(size=shape).astype("float32"))
 
 
 def mlp():

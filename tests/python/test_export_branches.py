@@ -5,14 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from exports import exported
 
 import frazil as fz
-
-
-def exported(tmp_path, fn, args, **options):
-    path = tmp_path / "program.frz"
-    fz.export(fn, args, path, **options)
-    return fz.load_program(path)
 
 
 def array(*numbers):

@@ -1,20 +1,12 @@
 """Functions that libraries compute (fz.linalg, transforms), and those with code of their own in
 Python, exported."""
 
-import numpy as np
 import pytest
+from exports import bits, normal
 
 import frazil as fz
 
 la = fz.linalg
-
-
-def bits(x):
-    return [np.asarray(leaf.detach()).tobytes() for leaf in fz.tree.flatten(x)[0]]
-
-
-def normal(*shape, seed=0):
-    return fz.asarray(np.random.default_rng(seed).normal(size=shape).astype(np.float32))
 
 
 def positive(x):

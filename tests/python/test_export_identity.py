@@ -2,25 +2,11 @@
 
 import operator
 
-import numpy as np
 import pytest
+from exports import bits, exported, normal
 
 import frazil as fz
 from frazil import nn, optim
-
-
-def bits(x):
-    return [np.asarray(leaf.detach()).tobytes() for leaf in fz.tree.flatten(x)[0]]
-
-
-def normal(*shape, seed=0):
-    return fz.asarray(np.random.default_rng(seed).normal(size=shape).astype(np.float32))
-
-
-def exported(tmp_path, fn, *examples, **options):
-    path = tmp_path / "program.frz"
-    fz.export(fn, examples[0], path, examples=examples[1:], **options)
-    return fz.load_program(path)
 
 
 def calls_of(count):

@@ -6,22 +6,11 @@ import functools
 import operator
 import pickle
 
-import numpy as np
 import pytest
+from exports import bits, exported
 
 import frazil as fz
 from frazil import nn, optim
-
-
-def bits(x):
-    """Every tensor of a nest as bytes."""
-    return [np.asarray(leaf.detach()).tobytes() for leaf in fz.tree.flatten(x)[0]]
-
-
-def exported(tmp_path, fn, args, **options):
-    path = tmp_path / "program.frz"
-    fz.export(fn, args, path, **options)
-    return fz.load_program(path)
 
 
 def scaled(*factors):

@@ -1,24 +1,10 @@
 """Exported programs at sizes that depend on each other, and along axes of any length."""
 
-import numpy as np
 import pytest
+from exports import bits, exported, normal
 
 import frazil as fz
 from frazil import nn
-
-
-def bits(x):
-    return [np.asarray(leaf.detach()).tobytes() for leaf in fz.tree.flatten(x)[0]]
-
-
-def normal(*shape, seed=0):
-    return fz.asarray(np.random.default_rng(seed).normal(size=shape).astype(np.float32))
-
-
-def exported(tmp_path, fn, args, **options):
-    path = tmp_path / "program.frz"
-    fz.export(fn, args, path, **options)
-    return fz.load_program(path)
 
 
 def same_rows(x, y):
