@@ -26,11 +26,11 @@ from frazil._export_arguments import (
     calls_of,
     copied,
     inputs_of,
-    is_named,
     mapped,
     ones_of,
     renewed,
     require_shallow,
+    structure_of,
 )  # fmt: skip
 from frazil._export_ranges import Fails, Ranges, integers_of
 from frazil._export_sizes import Dim
@@ -158,29 +158,23 @@ class _Exporter:
     # Arguments
 
     def _structure(self, path: str, x: Any) -> Any:
-        """What _program.py compares arguments with; inputs get numbers in their order."""
-        if isinstance(x, Tensor):
-            self.inputs.append((path, x))
-            return {"input": len(self.inputs) - 1}
-        if _export_names.holds_state(x):
-            return {"state": path}
-        if x is None or isinstance(x, (bool, int, float, str)):
-            return {"fixed": x}
-        if is_named(x):
-            named = zip(x._fields, x, strict=True)
-            fields = [[key, self._structure(f"{path}.{key}", item)] for key, item in named]
-            return {"named": [type(x).__name__, fields]}
-        if type(x) in (list, tuple):
-            items = [self._structure(f"{path}.{i}", item) for i, item in enumerate(x)]
-            return {"list" if type(x) is list else "tuple": items}
-        if type(x) is dict and all(isinstance(key, str) for key in x):
-            return {"dict": [[key, self._structure(f"{path}.{key}", x[key])] for key in x]}
-        raise TypeError(
-            f"[export] {path} is of type {type(x).__name__}: a program takes tensors, numbers, "
-            "strings, lists, tuples, named tuples of fields alone and dicts of strings, and keeps "
-            "modules, optimizers and generators. Make arrays tensors by fz.asarray, and bind what "
-            f"is fixed before: functools.partial(fn, {path}=...)."
-        )
+        """Of an argument; inputs get numbers in their order."""
+
+        def leaf(path: str, x: Any) -> Any:
+            if isinstance(x, Tensor):
+                self.inputs.append((path, x))
+                return {"input": len(self.inputs) - 1}
+            return {"state": path} if _export_names.holds_state(x) else None
+
+        def refused(path: str, x: Any) -> Exception:
+            return TypeError(
+                f"[export] {path} is of type {type(x).__name__}: a program takes tensors, numbers, "
+                "strings, lists, tuples, named tuples of fields alone and dicts of strings, and "
+                "keeps modules, optimizers and generators. Make arrays tensors by fz.asarray, and "
+                f"bind what is fixed before: functools.partial(fn, {path}=...)."
+            )
+
+        return structure_of(path, x, leaf, refused)
 
     def _apart(self, args: list[Any]) -> tuple[list[Any], list[Any]]:
         """The arguments as inputs of their own: copies of what the program has itself, and where a
@@ -657,31 +651,25 @@ class _Exporter:
         owners = {id(c[0]): c[0] for c in cells if isinstance(c[0], Tensor)}
         left = dict(path.writes)  # in tensors that are the result themselves
 
-        def walk(x: Any) -> Any:
-            if isinstance(x, Tensor):
-                ref = self.names.of_cell(x) if id(x) in owners else None
-                if ref is not None and _loops.hands_on(path, ref):
-                    raise _program.Refused(
-                        "it returns an argument itself, and its loop decides which one: return a "
-                        "copy, fz.copy(x)"
-                    )
-                order.append(path.outputs[int(x.item())] if ref is None else left.get(ref, ref))
-                return {"output": len(order) - 1}
-            if x is None or isinstance(x, (bool, int, float, str)):
-                return {"fixed": x}
-            if is_named(x):
-                fields = [[n, walk(v)] for n, v in zip(x._fields, x, strict=True)]
-                return {"named": [type(x).__name__, fields]}
-            if type(x) in (list, tuple):
-                return {"list" if type(x) is list else "tuple": [walk(v) for v in x]}
-            if type(x) is dict and all(isinstance(key, str) for key in x):
-                return {"dict": [[key, walk(x[key])] for key in x]}
-            raise _program.Refused(
+        def leaf(_: str, x: Any) -> Any:
+            if not isinstance(x, Tensor):
+                return None
+            ref = self.names.of_cell(x) if id(x) in owners else None
+            if ref is not None and _loops.hands_on(path, ref):
+                raise _program.Refused(
+                    "it returns an argument itself, and its loop decides which one: return a "
+                    "copy, fz.copy(x)"
+                )
+            order.append(path.outputs[int(x.item())] if ref is None else left.get(ref, ref))
+            return {"output": len(order) - 1}
+
+        def refused(_: str, x: Any) -> Exception:
+            return _program.Refused(
                 f"its result holds an object of type {type(x).__name__}: a program returns "
                 "tensors, numbers, strings, lists, tuples and dicts of strings"
             )
 
-        return walk(result), order
+        return structure_of("", result, leaf, refused), order
 
     # The file
 

@@ -1,4 +1,4 @@
-"""The arguments of an exported function: nests of tensors, and what the program keeps itself.
+"""Arguments and results of exported functions: nests of tensors, and what a program keeps itself.
 
 Called by _export.py and onnx/_saving.py. Inputs are the tensors in them, in the order in which the
 nests are gone through.
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 __all__ = [
-    "CallOf", "argument_names", "call_of", "calls_of", "copied", "inputs_of", "is_named", "mapped",
-    "ones_of", "renewed", "require_shallow",
+    "CallOf", "argument_names", "call_of", "calls_of", "copied", "inputs_of", "mapped", "ones_of",
+    "renewed", "require_shallow", "structure_of",
 ]  # fmt: skip
 
 CallOf = tuple[list[Any], tuple[str, ...]]  # arguments, the last of which have these names
@@ -62,12 +62,38 @@ def calls_of(op: str, examples: Any, kwargs: Any) -> list[CallOf]:
     return calls
 
 
-def is_named(x: Any) -> bool:
+def _is_named(x: Any) -> bool:
     """Whether it is a named tuple, of which a program knows the fields."""
     fields = getattr(x, "_fields", None)
     if not isinstance(x, tuple) or not isinstance(fields, tuple) or not hasattr(x, "_make"):
         return False
     return len(fields) == len(x) and not getattr(x, "__dict__", None)
+
+
+def structure_of(
+    path: str, x: Any, leaf: Callable[[str, Any], Any], refused: Callable[[str, Any], Exception]
+) -> Any:
+    """What _structures.py reads of a nest. `leaf`: that of a tensor, and of what else is one; None
+    of others. `refused`: the error for what can be no part of one.
+    """
+
+    def inside(key: Any, item: Any) -> Any:
+        return structure_of(f"{path}.{key}", item, leaf, refused)
+
+    found = leaf(path, x)
+    if found is not None:
+        return found
+    if x is None or isinstance(x, (bool, int, float, str)):
+        return {"fixed": x}
+    if _is_named(x):
+        fields = [[key, inside(key, item)] for key, item in zip(x._fields, x, strict=True)]
+        return {"named": [type(x).__name__, fields]}
+    if type(x) in (list, tuple):
+        items = [inside(i, item) for i, item in enumerate(x)]
+        return {"list" if type(x) is list else "tuple": items}
+    if type(x) is dict and all(isinstance(key, str) for key in x):
+        return {"dict": [[key, inside(key, x[key])] for key in x]}
+    raise refused(path, x)
 
 
 def require_shallow(what: str, items: list[Any]) -> None:
@@ -137,7 +163,7 @@ def mapped(f: Callable[[Tensor], Tensor], x: Any) -> Any:
         return f(x)
     if _export_names.holds_state(x):
         return x
-    if is_named(x):
+    if _is_named(x):
         return type(x)._make([mapped(f, item) for item in x])
     if type(x) in (list, tuple):
         return type(x)(mapped(f, item) for item in x)
